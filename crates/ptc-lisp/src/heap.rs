@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::analyze::Servers;
 use crate::error::{Error, ErrorKind, QUOTED, excerpt};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
@@ -47,6 +48,8 @@ pub struct Heap {
     pub firewall: bool,
     /// Whether the host answers questions about what there is.
     pub discovery: bool,
+    /// Upstream servers, of which some may have the name of something else.
+    pub(crate) servers: Arc<Servers>,
     /// The prelude.
     pub(crate) attached: Option<Attached>,
     /// Text printed without a newline yet.
@@ -89,6 +92,7 @@ impl Heap {
             prints: Vec::new(),
             firewall: false,
             discovery: false,
+            servers: Arc::default(),
             attached: None,
             partial_line: String::new(),
             printed_bytes: 0,

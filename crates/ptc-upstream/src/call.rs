@@ -129,6 +129,16 @@ pub fn exact(json: &str) -> Result<(), Fault> {
     Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::UpstreamError, message) })
 }
 
+/// The value that a server put under `result` because structured results must be objects.
+pub fn unwrapped(structured: Json) -> Json {
+    match structured {
+        Json::Object(mut fields) if fields.len() == 1 && fields.contains_key("result") => {
+            fields.shift_remove("result").unwrap_or_default()
+        }
+        other => other,
+    }
+}
+
 /// What a program gets of an answer: structured content, else the first text, as JSON if it is JSON. A server
 /// that says that the tool failed is believed, whatever else it sends.
 pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
@@ -244,6 +254,20 @@ mod tests {
             (Payload::default(), json!(null), ValueKind::None),
         ] {
             assert_eq!(select(payload.clone()), Ok((value, kind)), "{payload:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_stands_alone_under_result_is_unwrapped() {
+        for (structured, value) in [
+            (json!({"result": 7}), json!(7)),
+            (json!({"result": {"result": 7}}), json!({"result": 7})),
+            (json!({"result": null}), json!(null)),
+            (json!({"result": 7, "more": 8}), json!({"result": 7, "more": 8})),
+            (json!({"other": 7}), json!({"other": 7})),
+            (json!([7]), json!([7])),
+        ] {
+            assert_eq!(unwrapped(structured.clone()), value, "{structured}");
         }
     }
 

@@ -42,13 +42,18 @@ pub trait Client: Send + Sync {
         None
     }
 
+    /// What it has and no program can use, each with the reason, for the operator.
+    fn left_out(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the server said about itself, once it has been reached.
     fn about(&self) -> Option<About> {
         None
     }
 
-    /// The names of the tools that the configuration leaves out, as they were listed last.
-    fn left_out(&self) -> Vec<String> {
+    /// The names of the tools that the configuration excludes, as they were listed last.
+    fn excluded(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use ptc_lisp::analyze::{Manifest, Source, ToolUse};
+use ptc_lisp::analyze::{Manifest, Source, ToolUse, closest};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog::Catalog;
@@ -108,6 +108,9 @@ impl PlannedUse {
     }
 }
 
+/// What stands for the name of a server or tool that a program computes.
+const COMPUTED: &str = "…";
+
 /// The tool of the machine that calls upstreams.
 const CALL: &str = "call";
 
@@ -170,7 +173,7 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
         Some((name.to_owned(), *source))
     });
     PlannedUse {
-        target: format!("{}/{}", server.unwrap_or("…"), tool.unwrap_or("…")),
+        target: format!("{}/{}", server.unwrap_or(COMPUTED), tool.unwrap_or(COMPUTED)),
         fixed: server.is_some() && tool.is_some(),
         reaches: reaches.into_iter().collect(),
         effect: worst.unwrap_or(EffectClass::Read),
@@ -185,6 +188,59 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
 /// All tools that may be called, as `server/tool`, and those of the host by their names.
 pub fn reached(planned: &[PlannedUse]) -> BTreeSet<&str> {
     planned.iter().flat_map(|each| &each.reaches).map(|(tool, _)| tool.as_str()).collect()
+}
+
+/// A call of something that does not exist: the program fails where it makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nowhere {
+    /// `unknown_server` or `unknown_tool`.
+    pub reason: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What may have been meant, and what there is.
+    pub fix: String,
+}
+
+/// The calls of a program that name a server or a tool that is not there.
+pub fn nowhere(planned: &[PlannedUse], catalog: &Catalog) -> Vec<Nowhere> {
+    let mut found: Vec<Nowhere> = Vec::new();
+    for each in planned.iter().filter_map(|each| each.nowhere(catalog)) {
+        if !found.contains(&each) {
+            found.push(each);
+        }
+    }
+    found
+}
+
+impl PlannedUse {
+    fn nowhere(&self, catalog: &Catalog) -> Option<Nowhere> {
+        if !self.reaches.is_empty() || !self.unlisted.is_empty() {
+            return None;
+        }
+        let (server, tool) = self.target.split_once('/').filter(|(server, _)| *server != COMPUTED)?;
+        let meant =
+            |best: Option<&str>| best.map(|best| format!("did you mean {best}? ")).unwrap_or_default();
+        match catalog.server(server) {
+            None => {
+                let names = catalog.servers().iter().map(|known| known.name.as_str());
+                Some(Nowhere {
+                    reason: "unknown_server",
+                    message: format!("there is no upstream {server}"),
+                    fix: format!("{}the upstreams are {}", meant(closest(server, names)), catalog.names()),
+                })
+            }
+            // A server without tools has none that could be computed.
+            Some(_) if tool == COMPUTED => None,
+            Some(known) => {
+                let names = known.tools.iter().flat_map(BTreeMap::keys).map(String::as_str);
+                Some(Nowhere {
+                    reason: "unknown_tool",
+                    message: format!("{server} has no tool {tool}"),
+                    fix: format!("{}its tools are {}", meant(closest(tool, names)), known.tool_names()),
+                })
+            }
+        }
+    }
 }
 
 /// The servers whose tools were not known when this was planned.
@@ -314,6 +370,26 @@ mod tests {
                 "{annotations} {provenance}"
             );
         }
+    }
+
+    #[test]
+    fn calls_of_what_is_not_there_are_named_with_what_may_have_been_meant() {
+        let program = r#"(tool/call {:server "stroe" :tool "get"}) (tool/call 'fs/raed {}) (tool/call 'fs/raed {})
+                         (tool/call 'fs/read {}) (tool/call 'cold/any {}) (tool/call {:server "fs" :tool data/t})
+                         (tool/call {:server "nope" :tool data/t})"#;
+        let catalog = catalog();
+        let found = nowhere(&plan(&manifest(program), &catalog, &Policy::open()), &catalog);
+        let told: Vec<(&str, &str, &str)> =
+            found.iter().map(|each| (each.reason, each.message.as_str(), each.fix.as_str())).collect();
+        let servers = "the upstreams are cold, fs, odd, store";
+        assert_eq!(
+            told,
+            [
+                ("unknown_server", "there is no upstream stroe", &*format!("did you mean store? {servers}")),
+                ("unknown_tool", "fs has no tool raed", "did you mean read? its tools are read, write"),
+                ("unknown_server", "there is no upstream nope", servers),
+            ]
+        );
     }
 
     #[test]

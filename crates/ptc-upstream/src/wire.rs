@@ -3,6 +3,7 @@
 
 use std::sync::Once;
 
+use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 
@@ -65,6 +66,57 @@ pub fn failed(error: reqwest::Error) -> Fault {
     }
 }
 
+/// What a refusal for want of credentials says at first; [`advised`] knows more.
+const REFUSED: &str = ": the credentials were not accepted";
+/// The same where the server wants people to sign in.
+const SIGN_IN: &str = ": the server wants a sign-in with OAuth";
+
+/// What the status of an answer says, unless it is a success. Servers that sign people in say so in a header.
+pub fn refusal(response: &Response) -> Option<Fault> {
+    let fault = status(response.status())?;
+    let challenges =
+        response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let signs_in = challenges
+        .map(str::to_ascii_lowercase)
+        .any(|challenge| challenge.contains("resource_metadata") || challenge.contains("authorization_uri"));
+    Some(match fault.reason == Reason::AuthFailed && signs_in {
+        true => Fault { message: format!("http 401{SIGN_IN}"), ..fault },
+        false => fault,
+    })
+}
+
+/// A refusal for want of credentials with what to do about it: which upstream it is, which credential it was sent, and
+/// where that is set. Other faults stay as they are.
+pub fn advised(fault: Fault, upstream: &str, endpoint: &Endpoint) -> Fault {
+    if fault.reason != Reason::AuthFailed {
+        return fault;
+    }
+    let signs_in = fault.message.contains(SIGN_IN);
+    let bindings: Vec<String> = endpoint.auth.iter().map(|rule| format!("'{}'", rule.binding)).collect();
+    let what = match (bindings.as_slice(), signs_in) {
+        ([], true) => format!(
+            "{SIGN_IN}, which is not done here; get a token from its provider, name it in \"credentials\" and add \
+             \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to upstream '{upstream}'"
+        ),
+        ([], false) => format!(
+            ": the server wants credentials, and upstream '{upstream}' has no \"auth\"; name a credential in \
+             \"credentials\" and add \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to it"
+        ),
+        (all, _) => format!(
+            "{REFUSED}; upstream '{upstream}' sends {}: see that its value in \"credentials\" is right and has not \
+             expired{}",
+            all.join(", "),
+            if signs_in {
+                ", and get a new token from the provider, since signing in is not done here"
+            } else {
+                ""
+            }
+        ),
+    };
+    let said = if signs_in { SIGN_IN } else { REFUSED };
+    Fault { message: fault.message.replacen(said, &what, 1), ..fault }
+}
+
 /// What a status says, unless it is a success.
 pub fn status(status: StatusCode) -> Option<Fault> {
     let reason = match status.as_u16() {
@@ -76,7 +128,7 @@ pub fn status(status: StatusCode) -> Option<Fault> {
     };
     let advice = match status.as_u16() {
         300..=399 => ": redirects are not followed",
-        401 => ": the credentials were not accepted",
+        401 => REFUSED,
         429 => ": too many requests",
         _ => "",
     };

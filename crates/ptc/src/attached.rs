@@ -12,8 +12,8 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_lisp::prelude::{self, Prelude};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_upstream::catalog::Catalog;
-use ptc_upstream::effects::{PlannedUse, Policy, Refusal};
-use ptc_upstream::runtime::{EffectJournal, Rehearsed};
+use ptc_upstream::effects::{PlannedUse, Policy, Refusal, nowhere, plan, unlisted};
+use ptc_upstream::runtime::{EffectJournal, Rehearsed, hidden_servers};
 use ptc_upstream::{
     Account, Caps, Config, Redactor, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode, shapes,
 };
@@ -126,11 +126,49 @@ impl Upstreams {
         self.runtime.context(self.caps, self.policy.clone())
     }
 
+    /// What a program in this machine may call, or all that is wrong with it. Servers that it names are listed, so that
+    /// tools which they do not have are mistakes, and `note` is told of those that cannot be listed.
+    pub fn check(
+        &self,
+        machine: &mut Machine,
+        source: &str,
+        tools: &Tools,
+        note: &mut dyn FnMut(String),
+    ) -> Result<Manifest, Vec<Error>> {
+        let before = machine.check_all(source)?;
+        let context = self.context();
+        self.tokio.block_on(context.look_up(&before));
+        // What programs may name is fixed when a run begins, so the servers are asked anew.
+        machine.set_servers(context.grant(tools.clone()).servers());
+        let manifest = machine.check_all(source)?;
+        let (catalog, planned) = (context.catalog(), plan(&manifest, &context.catalog(), &self.policy));
+        for server in unlisted(&planned) {
+            let states = self.runtime.states();
+            let why = states.into_iter().find(|state| state.name == server).and_then(|state| state.fault);
+            let why = why.map_or_else(|| "it did not list its tools".to_owned(), |fault| fault.to_string());
+            note(format!("upstream '{server}' cannot be used, so its tools are not checked: {why}"));
+        }
+        let wrong: Vec<Error> = nowhere(&planned, &catalog)
+            .into_iter()
+            .map(|each| Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix))
+            .collect();
+        if wrong.is_empty() { Ok(manifest) } else { Err(wrong) }
+    }
+
     /// What a program may call. Servers that it names are listed first.
     pub fn plan(&self, manifest: &Manifest) -> Result<Vec<PlannedUse>, Refusal> {
         let context = self.context();
         self.tokio.block_on(context.look_up(manifest));
         context.admit(manifest)
+    }
+
+    /// Tells of servers whose names a prelude uses for something else.
+    pub fn tell_hidden(&self, prelude: Option<&Prelude>) {
+        let Some(prelude) = prelude else { return };
+        let catalog = self.runtime.catalog();
+        for note in hidden_servers(prelude, catalog.servers().iter().map(|server| server.name.as_str())) {
+            errln!("ptc: {note}");
+        }
     }
 
     /// Begins a program.

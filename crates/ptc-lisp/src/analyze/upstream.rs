@@ -39,6 +39,11 @@ impl Servers {
         self.0.iter().map(|(name, tools)| (name.as_str(), tools.as_deref()))
     }
 
+    /// The tools of the server of exactly this name, if there is one: none while they have not been listed.
+    pub(crate) fn tools_of(&self, name: &str) -> Option<&[String]> {
+        self.0.get(name).map(|tools| tools.as_deref().unwrap_or_default())
+    }
+
     /// The server that `name` stands for: the one of that name, else the only one that differs in hyphens and
     /// underscores.
     fn find(&self, name: &str) -> Option<(&str, Option<&[String]>)> {

@@ -149,6 +149,8 @@ impl Census {
             now_ms: _,
             firewall: _,
             discovery: _,
+            // Granted by the host.
+            servers: _,
             random: _,
             gensym: _,
         } = heap;

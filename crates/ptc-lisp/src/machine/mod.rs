@@ -280,6 +280,7 @@ impl Machine {
     /// Says which upstream servers the tool `call` reaches: programs may call their tools as functions, `(server/tool
     /// {…})`. Dumps do not keep this.
     pub fn set_servers(&mut self, servers: Arc<Servers>) {
+        self.heap.servers = servers.clone();
         self.servers = servers;
     }
 

@@ -6,9 +6,8 @@ use ptc_host::{Error, ErrorKind, Program};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::span::Position;
 use ptc_upstream::Grants;
-use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::EffectClass;
-use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan, reached};
+use ptc_upstream::effects::{Nowhere, PlannedUse, Policy, enforce, nowhere, plan, reached};
 use serde_json::{Value as Json, json};
 
 use super::api::{Args, Caller};
@@ -68,7 +67,7 @@ impl Engine {
                 let refusal = enforce(manifest, &catalog, &policy).err().map(|refusal| refusal.to_string());
                 let uses = plan(manifest, &catalog, &policy);
                 let refusal = refusal.or_else(|| self.not_granted(caller, &uses));
-                let nowhere = uses.iter().filter_map(|planned| nowhere(planned, &catalog)).collect();
+                let nowhere: Vec<Json> = nowhere(&uses, &catalog).iter().map(warning).collect();
                 (uses, refusal, nowhere)
             }
             None => (plan(manifest, &Default::default(), &Policy::open()), None, Vec::new()),
@@ -124,24 +123,9 @@ fn worst(uses: &[PlannedUse]) -> &'static str {
     }
 }
 
-/// What is wrong with a call of something that does not exist: the program fails where it makes it.
-fn nowhere(planned: &PlannedUse, catalog: &Catalog) -> Option<Json> {
-    if !planned.fixed || !planned.reaches.is_empty() || !planned.unlisted.is_empty() {
-        return None;
-    }
-    let (server, tool) = planned.target.split_once('/')?;
-    Some(match catalog.server(server) {
-        None => json!({
-            "reason": "unknown_server",
-            "message": format!("there is no upstream {server}"),
-            "fix": format!("the upstreams are {}", catalog.names()),
-        }),
-        Some(known) => json!({
-            "reason": "unknown_tool",
-            "message": format!("{server} has no tool {tool}"),
-            "fix": format!("its tools are {}", known.tool_names()),
-        }),
-    })
+/// A call of something that does not exist, as a warning.
+fn warning(nowhere: &Nowhere) -> Json {
+    json!({"reason": nowhere.reason, "message": nowhere.message, "fix": nowhere.fix})
 }
 
 /// A mistake with its place and how to mend it.

@@ -55,6 +55,7 @@ use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
 use ptc_upstream::catalog::Catalog;
+use ptc_upstream::runtime::hidden_servers;
 use ptc_upstream::{EffectJournal, Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -198,6 +199,10 @@ impl Engine {
             // What has not been asked yet is no mistake of anybody; see `Engine::backed`.
             let asked = upstreams.as_ref().is_none_or(|upstreams| upstreams.unasked().is_empty());
             warnings.extend(missing.filter(|_| asked));
+            let catalog = upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog());
+            let names =
+                catalog.iter().flat_map(|catalog| catalog.servers()).map(|server| server.name.as_str());
+            warnings.extend(hidden_servers(prelude, names));
         }
         let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
         let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;

@@ -55,6 +55,15 @@ fn is_welcome(shared: &Shared, headers: &HeaderMap) -> bool {
     !shared.server.has("--auth") || header(headers, "authorization") == format!("Bearer {}", token())
 }
 
+/// What whoever is not welcome is told.
+fn stranger(shared: &Shared) -> Response {
+    let challenge = match shared.server.has("--oauth") {
+        true => "Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"",
+        false => "Bearer",
+    };
+    (StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]).into_response()
+}
+
 /// Whether the request belongs to a session that is open.
 fn in_session(shared: &Shared, headers: &HeaderMap) -> bool {
     let stateless = shared.server.has("--modern") || shared.server.has("--stateless");
@@ -77,7 +86,7 @@ async fn posted(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) -
         return refused(code);
     }
     if !is_welcome(&shared, &headers) {
-        return StatusCode::UNAUTHORIZED.into_response();
+        return stranger(&shared);
     }
     let Ok(message) = serde_json::from_slice::<Json>(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
@@ -254,7 +263,7 @@ async fn asked(State(shared): State<Shared>, headers: HeaderMap) -> Response {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if !is_welcome(&shared, &headers) {
-        return StatusCode::UNAUTHORIZED.into_response();
+        return stranger(&shared);
     }
     if !in_session(&shared, &headers) {
         return no_session(&shared);

@@ -1,12 +1,13 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas, `example.rs` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
+//! `types.rs` words schemas, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
 //! a server is for, `text.rs` is what tool descriptions carry.
 
 mod about;
 mod doc;
 mod example;
 mod text;
+mod together;
 mod types;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use ptc_lisp::lexical::Index;
 use serde_json::{Map, Value as Json, json};
 
 pub(crate) use self::about::{purpose, shortened};
+pub(crate) use self::doc::AS_FUNCTION;
 pub use self::doc::{doc, server_doc};
 pub use self::text::{CatalogMode, CatalogText, units};
 pub(crate) use self::types::key as types_key;
@@ -210,20 +212,29 @@ impl CatalogTool {
         })
     }
 
+    /// Whether its structured result is wrapped: structured results must be objects, so FastMCP puts any other value
+    /// under `result` and says so in the schema.
+    pub fn wraps_result(&self) -> bool {
+        let schema = self.def.output_schema.as_ref();
+        schema.and_then(|schema| schema.get("x-fastmcp-wrap-result")) == Some(&Json::Bool(true))
+    }
+
     /// Arguments that must be given and are not there.
-    pub fn missing<'t>(&'t self, args: &Map<String, Json>) -> Vec<&'t str> {
-        let required = self.def.input_schema.get("required").and_then(Json::as_array);
+    pub fn missing(&self, args: &Map<String, Json>) -> Vec<String> {
+        let schema = together::arguments(&self.def.input_schema);
+        let required = schema.get("required").and_then(Json::as_array);
         let names = required.into_iter().flatten().filter_map(Json::as_str);
-        names.filter(|name| !args.contains_key(*name)).collect()
+        names.filter(|name| !args.contains_key(*name)).map(str::to_owned).collect()
     }
 
     /// Arguments as the tool wants them: fields that its schema declares have its names, which programs write with hyphens
     /// or underscores; all other keys are data and stay. An optional argument that is nil is left out, unless the tool
     /// takes null.
     pub fn fitted(&self, args: Map<String, Json>) -> Map<String, Json> {
-        let schema = &self.def.input_schema;
+        let root = types::Root(&self.def.input_schema);
+        let schema = together::arguments(&self.def.input_schema);
         let Some(Json::Object(declared)) = schema.get("properties") else { return args };
-        let mut args = spelt(schema, args, 0);
+        let mut args = spelt(&root, &schema, args, 0);
         let required = schema.get("required").and_then(Json::as_array);
         let optional = |name: &str| !required.is_some_and(|names| names.iter().any(|other| other == name));
         args.retain(|name, value| {
@@ -236,7 +247,12 @@ impl CatalogTool {
 }
 
 /// The fields of an object, named as its schema names them. A field whose name is taken keeps its own.
-fn spelt(schema: &Map<String, Json>, fields: Map<String, Json>, depth: usize) -> Map<String, Json> {
+fn spelt(
+    root: &types::Root<'_>,
+    schema: &Map<String, Json>,
+    fields: Map<String, Json>,
+    depth: usize,
+) -> Map<String, Json> {
     let Some(Json::Object(declared)) = schema.get("properties") else { return fields };
     let mut fields = match fields.keys().all(|key| declared.contains_key(key)) {
         true => fields,
@@ -244,23 +260,23 @@ fn spelt(schema: &Map<String, Json>, fields: Map<String, Json>, depth: usize) ->
     };
     for (name, value) in &mut fields {
         if let Some(schema) = declared.get(name) {
-            spell(schema, value, depth + 1);
+            spell(root, schema, value, depth + 1);
         }
     }
     fields
 }
 
 /// Names the fields of all objects in a value as its schema names them.
-fn spell(schema: &Json, value: &mut Json, depth: usize) {
+fn spell(root: &types::Root<'_>, schema: &Json, value: &mut Json, depth: usize) {
     /// Schemas that nest deeper are looked at no further.
     const DEEPEST: usize = 32;
-    let Some(schema) = schema.as_object().filter(|_| depth <= DEEPEST) else { return };
+    let Some(schema) = root.resolve(schema).filter(|_| depth <= DEEPEST) else { return };
     match value {
         Json::Array(items) => {
             let Some(schema) = schema.get("items") else { return };
-            items.iter_mut().for_each(|item| spell(schema, item, depth + 1));
+            items.iter_mut().for_each(|item| spell(root, schema, item, depth + 1));
         }
-        Json::Object(fields) => *fields = spelt(schema, std::mem::take(fields), depth),
+        Json::Object(fields) => *fields = spelt(root, schema, std::mem::take(fields), depth),
         _ => {}
     }
 }

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::together;
+
 /// How deep a result shape goes.
 const DEPTH: usize = 4;
 /// How many fields of one object are shown.
@@ -31,12 +33,12 @@ pub struct Argument {
 
 /// The arguments of a schema: required ones in the order of the schema, then the others by name.
 pub fn arguments(schema: &Map<String, Json>) -> Vec<Argument> {
-    let root = Root(schema);
+    let (root, all) = (Root(schema), together::arguments(schema));
     let argument = |(name, schema, required): (&str, Option<&Json>, bool)| {
         let kind = schema.map_or_else(|| "any".to_owned(), |schema| root.type_name(schema, 0));
         Argument { key: key(name), kind, required }
     };
-    ordered(schema).into_iter().map(argument).collect()
+    ordered(&all).into_iter().map(argument).collect()
 }
 
 /// The names of arguments with their schemas, and whether they are required.
@@ -60,10 +62,10 @@ fn ordered(schema: &Map<String, Json>) -> Vec<(&str, Option<&Json>, bool)> {
 /// What more there is to know of arguments than their types, a line for each that has something: what is inside, the
 /// values that it may have, what it is if it is left out, and what it is for.
 pub fn details(schema: &Map<String, Json>) -> Vec<String> {
-    let root = Root(schema);
+    let (root, all) = (Root(schema), together::arguments(schema));
     let mut lines: Vec<String> = Vec::new();
     let mut left = DETAILS;
-    for (name, schema, _) in ordered(schema) {
+    for (name, schema, _) in ordered(&all) {
         let Some(line) = schema.and_then(|schema| root.detail(name, schema)) else { continue };
         if line.len() > left {
             lines.push("  …".to_owned());
@@ -109,9 +111,14 @@ impl<'s> Root<'s> {
         let mut schema = schema.as_object()?;
         for _ in 0..HOPS {
             let Some(target) = schema.get("$ref") else { return Some(schema) };
-            schema = self.find(target.as_str()?)?.as_object()?;
+            schema = self.target(target.as_str()?)?;
         }
         None
+    }
+
+    /// The schema that a reference points at.
+    pub(super) fn target(&self, pointer: &str) -> Option<&'s Map<String, Json>> {
+        if pointer == "#" { Some(self.0) } else { self.find(pointer)?.as_object() }
     }
 
     fn find(&self, pointer: &str) -> Option<&'s Json> {

@@ -81,8 +81,8 @@ impl UpstreamConfig {
     }
 
     /// Rules for tools that are neither among these nor among those that the rules themselves left out, in words.
-    pub(crate) fn idle_rules(&self, tools: &[ToolDef], left_out: &[String]) -> Vec<String> {
-        let there = || tools.iter().map(|tool| tool.name.as_str()).chain(left_out.iter().map(String::as_str));
+    pub(crate) fn idle_rules(&self, tools: &[ToolDef], excluded: &[String]) -> Vec<String> {
+        let there = || tools.iter().map(|tool| tool.name.as_str()).chain(excluded.iter().map(String::as_str));
         let effects = self.effects.keys().map(|name| ("effects", name));
         let approval = self.approval.tools.keys().map(|name| ("approval", name));
         let included = self.tools.include.iter().flatten().map(|name| ("include_tools", name));

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 pub use self::search::Searchable;
 use crate::call::{bounded, no_tool, no_upstream};
-use crate::catalog::{Catalog, CatalogTool, Server, doc, server_doc};
+use crate::catalog::{AS_FUNCTION, Catalog, CatalogTool, Server, doc, server_doc};
 use crate::ledger::json_bytes;
 use crate::shapes::Shapes;
 
@@ -47,6 +47,8 @@ pub enum Question {
         server: String,
         /// The tool.
         tool: String,
+        /// Whether the name of its server means something else to the program, so that it is no function.
+        hidden: bool,
     },
     /// What a tool is, as data.
     Meta {
@@ -84,7 +86,11 @@ impl Question {
                     return Err(format!("{op} found nothing under '{target}'; name a tool as server/tool"));
                 };
                 let (server, tool) = (server.to_owned(), tool.to_owned());
-                Ok(if op == "doc" { Question::Doc { server, tool } } else { Question::Meta { server, tool } })
+                let hidden = asked.get("hidden") == Some(&Json::Bool(true));
+                Ok(match op.as_str() {
+                    "doc" => Question::Doc { server, tool, hidden },
+                    _ => Question::Meta { server, tool },
+                })
             }
             other => Err(format!("discovery cannot answer '{other}'")),
         }
@@ -136,14 +142,17 @@ pub enum Reply {
     Wrong(String),
 }
 
+/// Why a server is not there, in a line; nothing of one that is, or of which nobody knows yet.
+pub type Down<'d> = &'d dyn Fn(&str) -> Option<String>;
+
 /// Answers a question from a catalog, in at most so many bytes.
-pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usize) -> Reply {
+pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Down<'_>, most: usize) -> Reply {
     match question {
         Question::Servers => {
             Reply::Found(fitted(catalog.servers().iter().map(|server| server.summary()), most))
         }
         Question::Apropos { query, limit, load } => {
-            let lines = search::apropos(catalog, query, *limit, *load).into_iter();
+            let lines = search::apropos(catalog, query, *limit, *load, down).into_iter();
             // The machine adds what it knows itself, within the same bytes.
             Reply::Found(json!({"found": fitted(lines.map(Json::String), most), "most": most}))
         }
@@ -152,19 +161,21 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usi
             Err(reply) => reply,
         },
         Question::DocServer { server } => match catalog.server(server) {
-            Some(server) => whole(server_doc(server).into(), most),
+            Some(server) => whole(server_doc(server, down(&server.name).as_deref()).into(), most),
             None => Reply::Wrong(format!(
                 "doc found nothing under '{}'; name a server ({}) or a tool as server/tool",
                 bounded(server),
                 catalog.names()
             )),
         },
-        Question::Doc { server, tool } => match find_tool(catalog, server, tool) {
+        Question::Doc { server, tool, hidden } => match find_tool(catalog, server, tool) {
             Ok(tool) => {
                 let observed = shapes.observed(server, &tool.def.name);
                 let words = observed.map(|observed| (observed.shape.words(), observed.results));
                 let seen = words.as_ref().map(|(words, results)| (words.as_str(), *results));
-                whole(doc(server, tool, seen).into(), most)
+                let text = doc(server, tool, seen);
+                let is_call = |line: &&str| !(*hidden && line.starts_with(AS_FUNCTION));
+                whole(text.lines().filter(is_call).collect::<Vec<_>>().join("\n").into(), most)
             }
             Err(reply) => reply,
         },

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ptc_lisp::lexical::{Entry, Field, Index, Query};
 use serde_json::{Map, Value as Json};
 
+use super::Down;
 use crate::catalog::{Catalog, CatalogTool, Server, one_line};
 
 /// How deep arguments are looked through, and how much is said of those of one tool.
@@ -13,6 +14,8 @@ const PARTS: usize = 200;
 /// How many servers are named where nothing fits, and how much of a question is repeated.
 const NAMED: usize = 40;
 const REPEATED: usize = 80;
+/// How many servers that are down are told of.
+const DOWN: usize = 8;
 
 /// The index of a catalog, made when something is looked for. Copies of the catalog make their own.
 #[derive(Debug, Default)]
@@ -88,8 +91,15 @@ fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut Entry<'
 }
 
 /// The first lines for a question: tools that fit, best first, then servers whose tools are not known yet. Where nothing fits,
-/// one line that says so and names the servers. With `only_tools` tools alone.
-pub fn apropos(catalog: &Catalog, question: &str, limit: usize, only_tools: bool) -> Vec<String> {
+/// one line that says so and names the servers; one that is down is no reason to leave that line out, and comes behind it
+/// with why it is down. With `only_tools` tools alone.
+pub fn apropos(
+    catalog: &Catalog,
+    question: &str,
+    limit: usize,
+    only_tools: bool,
+    down: Down<'_>,
+) -> Vec<String> {
     let query = Query::new(question);
     let known: Vec<(&Server, &CatalogTool)> = tools(catalog.servers()).collect();
     let found = catalog.index().find(&query);
@@ -102,10 +112,13 @@ pub fn apropos(catalog: &Catalog, question: &str, limit: usize, only_tools: bool
         return lines;
     }
     let left = limit - lines.len();
-    lines.extend(unknown(catalog, &query).into_iter().take(left).map(hint));
+    let unknown = unknown(catalog, &query).into_iter().take(left).map(|server| (server, down(&server.name)));
+    let (dead, waiting): (Vec<_>, Vec<_>) = unknown.partition(|(_, why)| why.is_some());
+    lines.extend(waiting.into_iter().map(|(server, _)| hint(server, None)));
     if lines.is_empty() && !catalog.servers().is_empty() {
         lines.push(nothing(catalog, question));
     }
+    lines.extend(dead.into_iter().take(DOWN).map(|(server, why)| hint(server, why.as_deref())));
     lines
 }
 
@@ -124,11 +137,14 @@ fn unknown<'c>(catalog: &'c Catalog, query: &Query) -> Vec<&'c Server> {
     fitting.iter().copied().chain(dark).map(|number| cold[number]).collect()
 }
 
-/// A server whose tools are not known yet.
-fn hint(server: &Server) -> String {
+/// A server whose tools are not known yet, and why if it is down.
+fn hint(server: &Server, down: Option<&str>) -> String {
     let description = one_line(&server.description, 80);
     let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
-    format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name)
+    match down {
+        Some(why) => format!("{}{what} (down: {why}; (dir '{}) tries again)", server.name, server.name),
+        None => format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name),
+    }
 }
 
 /// That nothing fits, and where to look instead.

@@ -12,7 +12,7 @@ fn ask(catalog: &Catalog, asked: Json) -> Reply {
 
 fn ask_within(catalog: &Catalog, asked: Json, most: usize) -> Reply {
     match Question::parse(&asked) {
-        Ok(question) => answer(&question, catalog, &Shapes::default(), most),
+        Ok(question) => answer(&question, catalog, &Shapes::default(), &|_| None, most),
         Err(message) => Reply::Wrong(message),
     }
 }
@@ -230,7 +230,8 @@ fn meta_keeps_where_a_tool_comes_from() {
     let mut shapes = Shapes::default();
     shapes.learn("o", "list-traces", &json!([{"id": 1}]));
     let question = Question::parse(&json!({"op": "meta", "ref": "o/list_traces"})).expect("it is a question");
-    let Reply::Found(meta) = answer(&question, &Catalog::new([Arc::new(server)]), &shapes, MOST) else {
+    let Reply::Found(meta) = answer(&question, &Catalog::new([Arc::new(server)]), &shapes, &|_| None, MOST)
+    else {
         panic!("it is there")
     };
     assert_eq!(
@@ -239,4 +240,35 @@ fn meta_keeps_where_a_tool_comes_from() {
                "output_schema": null, "annotations": {},
                "_ptc": {"transport": "openapi", "operationId": "listTraces", "effect": "unknown", "observed": "[{:id integer}]"}})
     );
+}
+
+#[test]
+fn servers_that_are_down_do_not_hide_that_nothing_fits_and_say_why() {
+    let catalog = Catalog::new([
+        server("fs", "Files", &[], &[("read", "Reads")]),
+        cold("gone", ""),
+        cold("late", ""),
+        cold("mail", "Letters"),
+    ]);
+    let why = "process exited with status 3; its last words: no key";
+    let found = |query: &str, down: &[&str]| -> Vec<String> {
+        let asked = json!({"op": "apropos", "query": query, "limit": 8});
+        let question = Question::parse(&asked).expect("a question");
+        let down = |name: &str| down.contains(&name).then(|| why.to_owned());
+        let Reply::Found(answer) = answer(&question, &catalog, &Shapes::default(), &down, MOST) else {
+            panic!("{query}")
+        };
+        serde_json::from_value(answer["found"].clone()).expect("lines")
+    };
+    let line = |name: &str| format!("{name} (down: {why}; (dir '{name}) tries again)");
+    let nothing = "no tool fits \"zebra\"; servers: fs, gone, late, mail; (dir 'fs) lists the tools of one";
+    assert_eq!(found("zebra", &["gone", "late"]), [nothing.to_owned(), line("gone"), line("late")]);
+    // One that nobody has looked at may have what is wanted.
+    assert_eq!(
+        found("zebra", &["gone"]),
+        ["late (tools not loaded; (dir 'late) lists them)".to_owned(), line("gone")]
+    );
+    assert_eq!(found("read", &["gone", "late"])[0], "fs/read - Reads");
+    let letters = format!("mail - Letters (down: {why}; (dir 'mail) tries again)");
+    assert!(found("letters", &["gone", "late", "mail"]).contains(&letters));
 }

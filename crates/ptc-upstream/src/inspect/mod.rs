@@ -34,9 +34,14 @@ pub struct ServerReport {
     pub changes: Vec<Difference>,
     /// What is wrong with its list as a whole.
     pub problems: Vec<String>,
+    /// What it has and no program can use, each with the reason.
+    pub left_out: Vec<String>,
     /// The definitions as they came, for pinning.
     definitions: Vec<ToolDef>,
 }
+
+/// The most characters of why something is left out.
+const LEFT_OUT: usize = 400;
 
 /// One tool.
 #[derive(Clone, Debug)]
@@ -101,16 +106,17 @@ fn allowance(upstream: &UpstreamConfig) -> Allowance {
 async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>) -> ServerReport {
     let redactor = secrets.redactor();
     let began = Instant::now();
-    let (listed, about, left_out) = match client::connect(upstream, secrets) {
+    let (listed, about, excluded, left_out) = match client::connect(upstream, secrets) {
         Some(client) => {
             let listed = client.list(allowance(upstream)).await;
             let about = client.about().map(|about| covered(about, &redactor));
+            let (excluded, left_out) = (client.excluded(), client.left_out());
             client.close().await;
-            (listed, about, client.left_out())
+            (listed, about, excluded, left_out)
         }
         None => {
             let fault = Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport");
-            (Err(fault), None, Vec::new())
+            (Err(fault), None, Vec::new(), Vec::new())
         }
     };
     let took = began.elapsed();
@@ -123,9 +129,10 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
         name: upstream.name.clone(),
         transport: upstream.transport.name(),
         about,
-        problems: list_problems(&definitions, &left_out, upstream, &redactor),
+        problems: list_problems(&definitions, &excluded, upstream, &redactor),
         tools: listed.map(|tools| tools.into_iter().map(|tool| report(tool, upstream, &redactor)).collect()),
         took,
+        left_out: left_out.iter().map(|left| one_line(&redactor.redact_str(left), LEFT_OUT)).collect(),
         changes: changes.into_iter().map(|change| covered_change(change, &redactor)).collect(),
         definitions,
     }
@@ -158,7 +165,7 @@ fn report(mut tool: ToolDef, upstream: &UpstreamConfig, redactor: &Redactor) -> 
 /// are not there.
 fn list_problems(
     tools: &[ToolDef],
-    left_out: &[String],
+    excluded: &[String],
     upstream: &UpstreamConfig,
     redactor: &Redactor,
 ) -> Vec<String> {
@@ -171,8 +178,8 @@ fn list_problems(
         }
     }
     // A server that could not be reached, or has no tools at all, tells nothing about names.
-    if !tools.is_empty() || !left_out.is_empty() {
-        let rules = upstream.idle_rules(tools, left_out);
+    if !tools.is_empty() || !excluded.is_empty() {
+        let rules = upstream.idle_rules(tools, excluded);
         problems.extend(rules.into_iter().map(|rule| redactor.redact_string(rule)));
     }
     problems

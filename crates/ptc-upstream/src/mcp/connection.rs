@@ -152,7 +152,9 @@ impl Connection {
             Ok(served) => served,
             Err(_) => {
                 process.stop();
-                return Err(slow(stdio.handshake_timeout));
+                let slow = slow(stdio.handshake_timeout);
+                let said = process.last_line().map(|line| format!("; it said last: {line}"));
+                return Err(Fault { message: slow.message + &said.unwrap_or_default(), ..slow });
             }
         };
         match served {

@@ -111,7 +111,7 @@ impl HttpClient {
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if let Some(fault) = wire::status(status) {
+        if let Some(fault) = wire::refusal(&response) {
             let once = slot.is_some_and(|slot| slot.once);
             return self.refusal(message, in_session, once, fault, response).await;
         }

@@ -52,7 +52,7 @@ impl SseTransport {
     ) -> Result<SseTransport, Fault> {
         let request = client.get(url.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
         let response = request.send().await.map_err(wire::failed)?;
-        if let Some(fault) = wire::status(response.status()) {
+        if let Some(fault) = wire::refusal(&response) {
             return Err(fault);
         }
         let kind =
@@ -120,7 +120,7 @@ impl Sender {
             .map_err(|error| Fault::new(Reason::UpstreamError, error.to_string()))?;
         let request = self.client.post(self.address.clone()).headers(self.headers.clone());
         let response = request.header(CONTENT_TYPE, "application/json").body(text).send().await;
-        match wire::status(response.map_err(wire::failed)?.status()) {
+        match wire::refusal(&response.map_err(wire::failed)?) {
             None => Ok(()),
             Some(fault) => Err(fault),
         }

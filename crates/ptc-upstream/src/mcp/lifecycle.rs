@@ -21,7 +21,7 @@ use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
 use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
 use crate::redact::Redactor;
-use crate::wire::too_large;
+use crate::wire::{advised, too_large};
 
 /// The first window after a crash; each further crash doubles it.
 const FIRST_WINDOW: Duration = Duration::from_millis(500);
@@ -56,7 +56,7 @@ struct Shared {
     /// How hands were shaken before, which need not be found out again.
     handshake: Mutex<Option<Handshake>>,
     /// The tools that the configuration leaves out.
-    left_out: Mutex<Vec<String>>,
+    excluded: Mutex<Vec<String>>,
 }
 
 /// The client of one MCP upstream.
@@ -77,7 +77,7 @@ impl McpClient {
             generation: Arc::default(),
             about: Mutex::default(),
             handshake: Mutex::default(),
-            left_out: Mutex::default(),
+            excluded: Mutex::default(),
         })))
     }
 
@@ -120,7 +120,7 @@ impl McpClient {
                 None => {
                     let admits = |tool: &ToolDef| self.0.config.tools.admits(&tool.name);
                     let others = tools.iter().filter(|tool| !admits(tool)).map(|tool| tool.name.clone());
-                    *self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner) = others.collect();
+                    *self.0.excluded.lock().unwrap_or_else(PoisonError::into_inner) = others.collect();
                     tools.retain(admits);
                     return Ok(tools);
                 }
@@ -135,6 +135,10 @@ impl McpClient {
 
     /// The fault as it may leave: secrets covered, of bounded length, on one line.
     fn clean(&self, fault: Fault) -> Fault {
+        let fault = match self.0.config.transport.endpoint() {
+            Some(endpoint) => advised(fault, &self.0.config.name, endpoint),
+            None => fault,
+        };
         let covered = self.0.redactor.redact_string(fault.message);
         let mut message: String = covered.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some((cut, _)) = message.char_indices().nth(MESSAGE_CHARS) {
@@ -176,8 +180,8 @@ impl Client for McpClient {
         fault.map(|fault| self.clean(fault))
     }
 
-    fn left_out(&self) -> Vec<String> {
-        self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn excluded(&self) -> Vec<String> {
+        self.0.excluded.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn about(&self) -> Option<About> {

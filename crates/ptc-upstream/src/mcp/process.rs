@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::guard::Guarded;
 use super::lines::{Line, Lines};
+use crate::catalog::one_line;
 use crate::config::{StdioConfig, UpstreamConfig};
 use crate::credentials::{Secrets, find_program};
 use crate::model::{Fault, Reason};
@@ -22,6 +23,9 @@ use crate::redact::Redactor;
 /// How many lines of the error stream are kept, and how long each may be.
 const KEPT_LINES: usize = 20;
 const LINE_BYTES: usize = 8 * 1024;
+
+/// The most characters of a line that is told.
+const TOLD: usize = 200;
 
 /// How long a server may take to end by itself, and again after it was asked to.
 const GRACE: Duration = Duration::from_millis(1_000);
@@ -104,12 +108,33 @@ impl Process {
     pub async fn obituary(&self) -> String {
         let _ = tokio::time::timeout(Duration::from_millis(500), self.ended()).await;
         let status = self.ended.borrow().clone().unwrap_or_else(|| "closed its output".to_owned());
-        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        match errors.iter().rev().find(|line| !line.trim().is_empty()) {
-            Some(line) => format!("process {status}; its last words: {}", line.trim()),
+        match self.last_line() {
+            Some(line) => format!("process {status}; its last words: {line}"),
             None => format!("process {status}"),
         }
     }
+
+    /// The last line that it wrote to its error stream, as it may be told: without colours, cut, secrets covered.
+    pub fn last_line(&self) -> Option<String> {
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.iter().rev().map(|line| one_line(&colourless(line), TOLD)).find(|line| !line.is_empty())
+    }
+}
+
+/// A line without the sequences that colour it or move a cursor, which say nothing to whoever reads it as text.
+fn colourless(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            text.push(c);
+            continue;
+        }
+        if chars.as_str().starts_with('[') {
+            chars.find(|c| ('@'..='~').contains(c) && *c != '[');
+        }
+    }
+    text
 }
 
 /// The process group of a child. Dropping it kills what is left of it.
@@ -213,5 +238,22 @@ async fn keep_errors(
             errors.pop_front();
         }
         errors.push_back(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_without_their_colours() {
+        for (line, expected) in [
+            ("\u{1b}[31mError:\u{1b}[0m no \u{1b}[1;4mkey", "Error: no key"),
+            ("plain [text]", "plain [text]"),
+            ("cut off \u{1b}[31", "cut off "),
+            ("\u{1b}", ""),
+        ] {
+            assert_eq!(colourless(line), expected, "{line:?}");
+        }
     }
 }

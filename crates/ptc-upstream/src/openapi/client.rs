@@ -9,7 +9,7 @@ use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value as Json};
 
-use super::compile::{Choice, Operation, compile};
+use super::compile::{Choice, Compiled, Operation, compile_all};
 use super::document::Document;
 use super::request::{Request, request};
 use super::response::payload;
@@ -28,6 +28,7 @@ const REFUSAL_BYTES: usize = 16 * 1024;
 /// The client of an upstream that an OpenAPI document describes.
 pub(crate) fn client(config: &UpstreamConfig, api: &OpenApiConfig, secrets: &Secrets) -> Arc<dyn Client> {
     Arc::new(OpenApiClient {
+        name: config.name.clone(),
         api: api.clone(),
         max_bytes: config.max_response_bytes,
         secrets: secrets.clone(),
@@ -37,6 +38,7 @@ pub(crate) fn client(config: &UpstreamConfig, api: &OpenApiConfig, secrets: &Sec
 }
 
 struct OpenApiClient {
+    name: String,
     api: OpenApiConfig,
     max_bytes: usize,
     secrets: Secrets,
@@ -48,6 +50,7 @@ struct OpenApiClient {
 struct Ready {
     http: reqwest::Client,
     operations: Vec<Operation>,
+    left_out: Vec<String>,
     about: About,
 }
 
@@ -66,9 +69,9 @@ impl OpenApiClient {
             allow_writes: self.api.allow_writes,
             base: &self.api.endpoint.url,
         };
-        let operations = compile(&document, &choice).map_err(unusable)?;
+        let Compiled { operations, left_out } = compile_all(&document, &choice).map_err(unusable)?;
         // Somebody else may have been faster, with the same.
-        Ok(self.ready.get_or_init(|| Ready { http, operations, about: document.about() }))
+        Ok(self.ready.get_or_init(|| Ready { http, operations, left_out, about: document.about() }))
     }
 
     /// The text of the document, of which no more is read than is allowed.
@@ -90,7 +93,7 @@ impl OpenApiClient {
                 let request = http.get(url.clone()).headers(self.schema_headers(url)?);
                 let kinds = "application/json, application/yaml, */*;q=0.5";
                 let response = request.header(ACCEPT, kinds).send().await.map_err(wire::failed)?;
-                let fetched = match wire::status(response.status()) {
+                let fetched = match wire::refusal(&response) {
                     Some(fault) => Err(fault),
                     None => wire::body(response, most).await,
                 };
@@ -163,6 +166,9 @@ impl OpenApiClient {
         }
         let response = building.send().await.map_err(wire::failed)?;
         let status = response.status();
+        if let Some(fault) = wire::refusal(&response).filter(|fault| fault.reason == Reason::AuthFailed) {
+            return Err(fault);
+        }
         let cap = max_bytes.min(self.max_bytes);
         let body = match status.is_success() {
             true => wire::body(response, cap).await?,
@@ -173,6 +179,7 @@ impl OpenApiClient {
 
     /// The fault as it may leave: secrets covered, of bounded length, on one line.
     fn clean(&self, fault: Fault) -> Fault {
+        let fault = wire::advised(fault, &self.name, &self.api.endpoint);
         let message = self.redactor.redact_string(fault.message);
         Fault { message: crate::catalog::one_line(&message, MESSAGE_CHARS), ..fault }
     }
@@ -204,6 +211,10 @@ impl Client for OpenApiClient {
     fn refuses(&self, tool: &str, args: &Map<String, Json>) -> Option<String> {
         let operation = self.ready.get()?.operation(tool)?;
         request(operation, &self.api.endpoint.url, args.clone()).err()
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        self.ready.get().map(|ready| ready.left_out.clone()).unwrap_or_default()
     }
 
     fn about(&self) -> Option<About> {

@@ -104,6 +104,9 @@ pub struct Choice<'c> {
     pub base: &'c Url,
 }
 
+/// What entries of `include_operations` begin with that take operations away.
+const EXCLUDES: char = '!';
+
 const WRITES: [&str; 4] = ["put", "post", "delete", "patch"];
 /// Headers that are ours to set, or that belong into `auth`.
 const OWN_HEADERS: [&str; 16] = [
@@ -125,48 +128,106 @@ const OWN_HEADERS: [&str; 16] = [
     "x-api-key",
 ];
 
+/// What became of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compiled {
+    /// The chosen operations, in the order of the list.
+    pub operations: Vec<Operation>,
+    /// Operations that a pattern or a tag means and that cannot be tools, each with the reason.
+    pub left_out: Vec<String>,
+}
+
 /// The chosen operations as tools, in the order of the list, or all that is wrong with them.
 pub fn compile(document: &Document, choice: &Choice) -> Result<Vec<Operation>, String> {
+    compile_all(document, choice).map(|compiled| compiled.operations)
+}
+
+/// The same, and what was left out.
+pub fn compile_all(document: &Document, choice: &Choice) -> Result<Compiled, String> {
     let spots = select::operations(document);
-    let mut compiling =
-        Compiling { document, choice, done: Vec::new(), seen: Vec::new(), faults: Vec::new() };
-    let mut missing: Vec<&str> = Vec::new();
-    for text in choice.include {
-        let selector = Selector::parse(text);
-        let fitting: Vec<&Spot> = spots.iter().filter(|spot| selector.fits(spot)).collect();
-        match (fitting.as_slice(), selector.is_exact()) {
-            ([], _) => missing.push(text),
-            ([first, second, ..], true) => compiling.faults.push(format!(
-                "OpenAPI operationId '{text}' stands at {} and at {}; make it unique",
-                first.path, second.path
-            )),
-            (spots, true) => spots.iter().for_each(|spot| compiling.one(spot)),
-            (spots, false) => compiling.those_that_can(text, spots),
-        }
+    let (excluding, including): (Vec<&String>, Vec<&String>) =
+        choice.include.iter().partition(|text| text.starts_with(EXCLUDES));
+    let excluding = excluding.into_iter().map(|text| (&**text, Selector::parse(text[1..].trim())));
+    let mut compiling = Compiling {
+        document,
+        choice,
+        excluding: excluding.collect(),
+        done: Vec::new(),
+        seen: Vec::new(),
+        faults: Vec::new(),
+        missing: Vec::new(),
+        left_out: Vec::new(),
+    };
+    if including.is_empty() {
+        let fault =
+            "OpenAPI include_operations only takes away; name what becomes tools, too, such as \"GET /*\"";
+        compiling.faults.push(fault.to_owned());
     }
-    if !missing.is_empty() {
-        compiling.faults.insert(0, format!("OpenAPI include_operations not found: {}", missing.join(", ")));
-    }
-    for id in choice.overrides.keys().filter(|id| !compiling.seen.iter().any(|seen| seen.1 == **id)) {
-        compiling.faults.push(format!("OpenAPI operation_overrides changes '{id}', which is not included"));
-    }
-    match compiling.faults.is_empty() {
-        true => Ok(compiling.done),
-        false => Err(compiling.faults.join("; ")),
-    }
+    including.into_iter().for_each(|text| compiling.entry(text, &spots));
+    compiling.finish(&spots)
 }
 
 /// Operations on their way to tools.
 struct Compiling<'c> {
     document: &'c Document,
     choice: &'c Choice<'c>,
+    /// Entries that take operations away.
+    excluding: Vec<(&'c str, Selector<'c>)>,
     done: Vec<Operation>,
     /// Places and names of operations that were looked at.
     seen: Vec<((&'static str, String), String)>,
     faults: Vec<String>,
+    /// Entries that mean nothing.
+    missing: Vec<&'c str>,
+    left_out: Vec<String>,
 }
 
-impl Compiling<'_> {
+impl<'c> Compiling<'c> {
+    /// What an entry means, without what others take away.
+    fn entry(&mut self, text: &'c str, spots: &[Spot]) {
+        let selector = Selector::parse(text);
+        let fitting: Vec<&Spot> = spots.iter().filter(|spot| selector.fits(spot)).collect();
+        let excluded_by = |spot: &&Spot| {
+            let found = self.excluding.iter().find(|(_, excluding)| excluding.fits(spot));
+            found.map(|(text, _)| *text)
+        };
+        let kept: Vec<&Spot> = fitting.iter().copied().filter(|spot| excluded_by(spot).is_none()).collect();
+        let by = fitting.iter().find_map(excluded_by);
+        match (fitting.as_slice(), selector.is_exact(), by) {
+            ([], ..) => self.missing.push(text),
+            ([first, second, ..], true, _) => self.faults.push(format!(
+                "OpenAPI operationId '{text}' stands at {} and at {}; make it unique",
+                first.path, second.path
+            )),
+            (_, true, Some(by)) => self
+                .faults
+                .push(format!("OpenAPI operation '{text}' is included by name and taken away by '{by}'")),
+            (_, true, None) => kept.iter().for_each(|spot| self.one(spot)),
+            (_, false, _) => self.those_that_can(text, &kept),
+        }
+    }
+
+    /// All tools, or all that is wrong.
+    fn finish(mut self, spots: &[Spot]) -> Result<Compiled, String> {
+        let idle = |selector: &Selector| !spots.iter().any(|spot| selector.fits(spot));
+        let idle = self.excluding.iter().filter(|(_, selector)| idle(selector)).map(|(text, _)| *text);
+        self.missing.extend(idle.collect::<Vec<_>>());
+        if !self.missing.is_empty() {
+            let missing = self.missing.join(", ");
+            self.faults.insert(0, format!("OpenAPI include_operations not found: {missing}"));
+        }
+        let seen = |id: &String| self.seen.iter().any(|seen| seen.1 == *id);
+        let unused = self.choice.overrides.keys().filter(|id| !seen(id));
+        let unused =
+            unused.map(|id| format!("OpenAPI operation_overrides changes '{id}', which is not included"));
+        let unused: Vec<String> = unused.collect();
+        self.faults.extend(unused);
+        match self.faults.is_empty() {
+            true => Ok(Compiled { operations: self.done, left_out: self.left_out }),
+            false => Err(self.faults.join("; ")),
+        }
+    }
+
     /// An operation that was asked for by its name.
     fn one(&mut self, spot: &Spot) {
         if let Some(Err(fault)) = self.attempt(spot) {
@@ -178,16 +239,19 @@ impl Compiling<'_> {
     fn those_that_can(&mut self, text: &str, spots: &[&Spot]) {
         let before = self.done.len();
         let tried: Vec<Result<(), String>> = spots.iter().filter_map(|spot| self.attempt(spot)).collect();
-        let faults: Vec<&String> = tried.iter().filter_map(|tried| tried.as_ref().err()).collect();
+        let all = tried.len();
+        let faults: Vec<String> = tried.into_iter().filter_map(Result::err).collect();
         let Some(first) = faults.first() else { return };
         let count = faults.len();
-        if self.done.len() == before && count == tried.len() {
+        if self.done.len() == before && count == all {
             self.faults
                 .push(format!("none of the {count} operations that '{text}' means can be a tool: {first}"));
         } else {
             tracing::warn!(
-                "{count} of the operations that '{text}' means cannot be tools, the first: {first}"
+                "{count} of the operations that '{text}' means cannot be tools (`ptc upstreams check` lists them), the \
+                 first: {first}"
             );
+            self.left_out.extend(faults);
         }
     }
 
@@ -222,25 +286,40 @@ impl Spot<'_> {
         let none = OperationOverride::default();
         let change = choice.overrides.get(id).unwrap_or(&none);
         let allowed = change.allow_writes || choice.allow_writes;
-        self.check(allowed, choice.base)?;
+        let mut faults = self.check(allowed, choice.base);
         let default_args = match (&change.default_args, self.operation.get("x-ptc-default-args")) {
             (Some(args), _) | (None, Some(Json::Object(args))) => args.clone(),
             _ => Map::new(),
         };
-        let mut input =
-            Input { document, allowed, properties: Map::new(), required: Vec::new(), params: Vec::new() };
-        input.parameters(self)?;
-        input.placeholders(self.path)?;
-        let has_body = input.body(self)?;
-        let unknown = default_args.keys().find(|name| !input.properties.contains_key(*name));
-        if let Some(name) = unknown {
-            return Err(format!("has default_args for '{name}', which it does not take"));
+        let mut input = Input {
+            document,
+            // A write that is not allowed is told as such, and not for what only writes have.
+            allowed: allowed || WRITES.contains(&self.method),
+            properties: Map::new(),
+            required: Vec::new(),
+            params: Vec::new(),
+        };
+        // What follows from a parameter that cannot be used is no mistake of its own.
+        let readable = note(&mut faults, input.parameters(self)).is_some();
+        if readable {
+            note(&mut faults, input.placeholders(self.path));
+        }
+        // A body that may not be there is told by the check.
+        let has_body = faults.iter().any(|fault| fault.contains("request body"))
+            || note(&mut faults, input.body(self)).unwrap_or_default();
+        if readable {
+            let unknown = default_args.keys().filter(|name| !input.properties.contains_key(*name));
+            faults
+                .extend(unknown.map(|name| format!("has default_args for '{name}', which it does not take")));
         }
         input.required.retain(|name| !default_args.contains_key(name));
-        let output = self.output(document)?;
+        let output = note(&mut faults, self.output(document)).unwrap_or_default();
         let name = tool_name(change.name.as_deref().or_else(|| self.text("x-ptc-name")).unwrap_or(id));
         if name.is_empty() {
-            return Err("has no letter in its name; give it a name in operation_overrides".to_owned());
+            faults.push("has no letter in its name; give it a name in operation_overrides".to_owned());
+        }
+        if !faults.is_empty() {
+            return Err(faults.join(", and "));
         }
         let said = [change.description.as_deref(), self.text("description"), self.text("summary")];
         let description = said.into_iter().flatten().find(|text| !text.trim().is_empty());
@@ -278,38 +357,39 @@ impl Spot<'_> {
     }
 
     /// Refuses what no parameter or response has to do with.
-    fn check(&self, allowed: bool, base: &Url) -> Result<(), String> {
+    fn check(&self, allowed: bool, base: &Url) -> Vec<String> {
+        let mut faults = Vec::new();
+        let is_write = WRITES.contains(&self.method);
         match self.method {
             "get" => {}
-            method if WRITES.contains(&method) && allowed => {}
-            method if WRITES.contains(&method) => {
-                return Err(
-                    "is not a GET; set \"allow_writes\": true for it in operation_overrides to allow it"
-                        .to_owned(),
-                );
-            }
-            _ => return Err("has a method that no tool can use".to_owned()),
+            _ if is_write && allowed => {}
+            _ if is_write => faults.push(
+                "is not a GET; set \"allow_writes\": true for it in operation_overrides to allow it"
+                    .to_owned(),
+            ),
+            _ => faults.push("has a method that no tool can use".to_owned()),
         }
-        if self.operation.get("requestBody").is_some() && (!allowed || self.method == "get") {
-            return Err("takes a request body, which a read-only operation cannot".to_owned());
+        // That of a write goes with it where writes are allowed.
+        if self.operation.get("requestBody").is_some() && !is_write {
+            faults.push("takes a request body, which a read-only operation cannot".to_owned());
         }
         if self.operation.get("deprecated") == Some(&Json::Bool(true)) {
-            return Err("is deprecated; include its successor".to_owned());
+            faults.push("is deprecated; include its successor".to_owned());
         }
         if has_dot_steps(self.path) {
-            return Err("has a step '.' or '..' in its path, which leaves the path of base_url".to_owned());
+            faults.push("has a step '.' or '..' in its path, which leaves the path of base_url".to_owned());
         }
         let servers =
             [self.operation, self.item].into_iter().filter_map(|place| place.get("servers")?.as_array());
         for server in servers.flatten() {
             let url = server.get("url").and_then(Json::as_str).unwrap_or_default();
             if base.join(url).map_or(true, |url| url.origin() != base.origin()) {
-                return Err(format!(
+                faults.push(format!(
                     "has a server of its own at another origin, {url:?}; only base_url is used"
                 ));
             }
         }
-        Ok(())
+        faults
     }
 
     /// The schema of its results: that of the first JSON response, `null` if all are empty.
@@ -340,6 +420,11 @@ impl Spot<'_> {
         }
         Ok(output.unwrap_or_else(|| json!({"type": "null"})))
     }
+}
+
+/// The value, or a mistake more.
+fn note<T>(faults: &mut Vec<String>, found: Result<T, String>) -> Option<T> {
+    found.map_err(|fault| faults.push(fault)).ok()
 }
 
 /// What an operation takes.

@@ -449,3 +449,55 @@ fn all_mistakes_of_operations_are_told_at_once() {
     let error = compiled(&shop(), &["POST /orders*"], &BTreeMap::new()).expect_err("it cannot be a tool");
     assert!(error.contains("none of the 1 operations that 'POST /orders*' means can be a tool"), "{error}");
 }
+
+#[test]
+fn entries_with_a_mark_take_operations_away_wherever_they_stand() {
+    for (include, expected) in [
+        (vec!["GET /*", "!tag:orders"], vec!["get-stock", "users-list"]),
+        (vec!["!tag:orders", "GET /*"], vec!["get-stock", "users-list"]),
+        (vec!["users/*", "orders/*", "! orders/get"], vec!["users-list", "orders-list"]),
+        (vec!["*", "!/orders*", "!GET /stock"], vec!["users-list"]),
+        (vec!["users/list", "orders/*", "!orders/*"], vec!["users-list"]),
+    ] {
+        let operations =
+            compiled(&shop(), &include, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<&str> = operations.iter().map(|operation| operation.tool.name.as_str()).collect();
+        assert_eq!(names, expected, "{include:?}");
+    }
+    for (include, expected) in [
+        (vec!["!orders/*"], "include_operations only takes away"),
+        (vec!["*", "!order/*"], "include_operations not found: !order/*"),
+        (vec!["orders/get", "!orders/*"], "'orders/get' is included by name and taken away by '!orders/*'"),
+    ] {
+        let error = compiled(&shop(), &include, &BTreeMap::new()).expect_err("it is wrong");
+        assert!(error.contains(expected), "{include:?}: {error}");
+    }
+}
+
+#[test]
+fn operations_that_a_pattern_means_and_that_cannot_be_tools_are_listed_with_why() {
+    let include = ["*".to_owned()];
+    let base = base();
+    let overrides = BTreeMap::new();
+    let choice = Choice { include: &include, overrides: &overrides, allow_writes: false, base: &base };
+    let made = super::compile_all(&shop(), &choice).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(made.operations.len(), 4);
+    let advice = "is not a GET; set \"allow_writes\": true for it in operation_overrides to allow it";
+    assert_eq!(
+        made.left_out,
+        [
+            format!("OpenAPI operation 'orders/create' (POST /orders) {advice}"),
+            format!("OpenAPI operation 'orders/remove' (DELETE /orders/{{id}}) {advice}"),
+        ]
+    );
+}
+
+#[test]
+fn all_mistakes_of_one_operation_are_told_at_once() {
+    let item = get(json!({"deprecated": true, "parameters": [param("sid", "cookie")],
+                          "responses": {"200": {"content": {"text/csv": {}}}}}));
+    let error = compiled(&document("/a", item), &["op"], &BTreeMap::new()).expect_err("it is wrong");
+    for expected in ["is deprecated", "has the cookie parameter 'sid'", "answers 200 with text/csv"] {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}

@@ -199,6 +199,9 @@ impl Run {
             once: tool.effect != EffectClass::Read,
         };
         let mut payload = upstream.client.call(&tool.def.name, args, allowance).await?;
+        if tool.wraps_result() {
+            payload.structured = payload.structured.map(call::unwrapped);
+        }
         let redactor = self.runtime.redactor();
         payload.structured.iter_mut().for_each(|value| redactor.redact_json(value));
         for text in &mut payload.texts {
@@ -325,12 +328,21 @@ impl Run {
             Needs::Server(name) => drop(self.listed(name).await),
         }
         let (catalog, most) = (self.view(), self.caps.max_catalog_bytes);
+        let down = |server: &str| self.down(server);
         // A search looks at no shapes, and may take longer than others should wait for them.
         if matches!(question, Question::Apropos { .. }) {
-            return discovery::answer(&question, &catalog, &Shapes::default(), most);
+            return discovery::answer(&question, &catalog, &Shapes::default(), &down, most);
         }
         let shapes = self.runtime.shapes();
-        discovery::answer(&question, &catalog, shapes.of(&self.owner), most)
+        discovery::answer(&question, &catalog, shapes.of(&self.owner), &down, most)
+    }
+
+    /// Why a server is not there, if this run may know of it.
+    fn down(&self, server: &str) -> Option<String> {
+        let upstream = self.runtime.upstream(server)?;
+        let credentials = upstream.credentials();
+        let may_reach = self.policy.grants.reaches(credentials.iter().map(String::as_str));
+        upstream.down().filter(|_| may_reach)
     }
 
     fn note(&self, asked: Json, reply: &Reply, began: Instant) {
@@ -365,6 +377,7 @@ pub(super) fn arguments(
     }
     let missing = tool.missing(&args);
     if !missing.is_empty() {
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
         return Err(Stop::Wrong(request.missing_args(&missing)));
     }
     match upstream.client.refuses(&tool.def.name, &args) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ptc_lisp::analyze::Servers;
-use ptc_lisp::prelude::{Effect, Offer, Upstreams};
+use ptc_lisp::prelude::{Effect, Offer, Prelude, Upstreams};
 
 use super::RunContext;
 use super::upstream::Found;
@@ -17,6 +17,18 @@ const WHY: usize = 200;
 
 /// Why an operation is not offered, and in words if there is more to say.
 type Withheld = (Offer, Option<String>);
+
+/// What people should know of servers whose names a prelude uses for something else, a line for each.
+pub fn hidden_servers<'n>(prelude: &Prelude, servers: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let hidden = servers.into_iter().filter(|name| prelude.namespaces().iter().any(|ns| ns.name == *name));
+    let told = hidden.map(|name| {
+        format!(
+            "upstream '{name}': {name}/ is a namespace of the prelude; programs call its tools as (tool/call {{:server \
+             \"{name}\" :tool \"…\" :args {{…}}}}); under another name they are functions"
+        )
+    });
+    told.collect()
+}
 
 impl RunContext {
     /// Whether it is known for certain which tools these servers have, as far as a look at them can tell.

@@ -18,7 +18,7 @@ use crate::redact::Redactor;
 const LATELY: Duration = Duration::from_secs(5);
 
 /// Characters of why it could not.
-const WHY: usize = 200;
+const WHY: usize = 300;
 
 /// One upstream.
 pub(super) struct Upstream {
@@ -204,6 +204,12 @@ impl Upstream {
         }
     }
 
+    /// Why it is not there, in a line: what it said last if it said anything. Nothing if it is there, or nobody has tried.
+    pub fn down(&self) -> Option<String> {
+        let failed = || self.known().failed.map(|(_, fault)| fault);
+        self.client.down().or_else(failed).map(|fault| one_line(&fault.message, WHY))
+    }
+
     /// What is known once these tools are listed.
     fn judged(&self, before: Known, tools: Vec<ToolDef>, standard: &Standard) -> Known {
         let name = &self.config.name;
@@ -232,7 +238,7 @@ impl Upstream {
         }
         // Once: what a server lists again would only repeat it.
         let first = before.server.tools.is_none();
-        for rule in self.config.idle_rules(&tools, &self.client.left_out()).iter().filter(|_| first) {
+        for rule in self.config.idle_rules(&tools, &self.client.excluded()).iter().filter(|_| first) {
             tracing::warn!(upstream = %name, "{}", self.redactor.redact_str(rule));
         }
         let refuses = standard.pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);

@@ -90,7 +90,12 @@ async fn a_status_has_its_reason() {
         let server = HttpServer::start(flags);
         let client = client(server.upstream());
         for (code, reason, message) in [
-            (401, Reason::AuthFailed, "http 401: the credentials were not accepted"),
+            (
+                401,
+                Reason::AuthFailed,
+                "http 401: the credentials were not accepted; upstream 'x' sends 'token': see that its value in \
+                 \"credentials\" is right and has not expired",
+            ),
             (429, Reason::RateLimited, "http 429: too many requests"),
             (500, Reason::UpstreamUnavailable, "http 500"),
             (503, Reason::UpstreamUnavailable, "http 503"),
@@ -127,6 +132,21 @@ async fn a_status_before_any_call_has_its_reason() {
     stranger.as_object_mut().unwrap().remove("auth");
     let fault = client(stranger).list(ALLOWANCE).await.unwrap_err();
     assert_eq!(fault.reason, Reason::AuthFailed, "{fault}");
+    let expected = "http 401: the server wants credentials, and upstream 'x' has no \"auth\"; name a credential in \
+                    \"credentials\" and add \"auth\": [{\"scheme\": \"bearer\", \"binding\": \"…\"}] to it";
+    assert_eq!(fault.message, expected);
+}
+
+#[tokio::test]
+async fn a_server_that_signs_people_in_says_what_to_configure() {
+    let server = HttpServer::start(&["--auth", "--oauth"]);
+    let mut stranger = server.upstream();
+    stranger.as_object_mut().unwrap().remove("auth");
+    let fault = client(stranger).list(ALLOWANCE).await.unwrap_err();
+    let expected = "http 401: the server wants a sign-in with OAuth, which is not done here; get a token from its \
+                    provider, name it in \"credentials\" and add \"auth\": [{\"scheme\": \"bearer\", \
+                    \"binding\": \"…\"}] to upstream 'x'";
+    assert_eq!((fault.reason, fault.message.as_str()), (Reason::AuthFailed, expected));
 }
 
 #[tokio::test]

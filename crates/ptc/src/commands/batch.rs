@@ -13,11 +13,17 @@ use ptc_lisp::Error;
 use serde_json::{Map, Value, json};
 
 use super::eval::{Common, ignore_closed_pipe};
+use crate::attached::Upstreams;
 use crate::exit::Outcome;
 use crate::{report, stubs};
 
-/// Answers every line of `input`.
-pub fn run(mut common: Common, mut input: impl BufRead, out: &mut impl Write) -> anyhow::Result<Outcome> {
+/// Answers every line of `input`. Programs call `upstreams`, if there are any.
+pub fn run(
+    mut common: Common,
+    upstreams: Option<&Upstreams>,
+    mut input: impl BufRead,
+    out: &mut impl Write,
+) -> anyhow::Result<Outcome> {
     common.fix_clock();
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -35,7 +41,7 @@ pub fn run(mut common: Common, mut input: impl BufRead, out: &mut impl Write) ->
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let answer = answer_line(&common, &line, number);
+        let answer = answer_line(&common, upstreams, &line, number);
         if let Err(error) = writeln!(out, "{answer}").and_then(|()| out.flush()) {
             ignore_closed_pipe(Err(error))?;
             break;
@@ -47,7 +53,7 @@ pub fn run(mut common: Common, mut input: impl BufRead, out: &mut impl Write) ->
 /// What the last panic said; panics are answers here, not output.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
+fn answer_line(common: &Common, upstreams: Option<&Upstreams>, line: &[u8], number: u64) -> Value {
     let row = match serde_json::from_slice::<Value>(line) {
         Ok(row) => row,
         Err(error) => {
@@ -58,7 +64,7 @@ fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
         }
     };
     let id = row.get("id").cloned().unwrap_or_default();
-    let answer = guarded(|| match answer_row(common, &row, line) {
+    let answer = guarded(|| match answer_row(common, upstreams, &row, line) {
         Ok(answer) => answer,
         Err(problem) => invalid(format!("line {number}: {problem}")),
     });
@@ -106,7 +112,12 @@ fn guarded(work: impl FnOnce() -> Map<String, Value>) -> Map<String, Value> {
     })
 }
 
-fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, Value>, String> {
+fn answer_row(
+    common: &Common,
+    upstreams: Option<&Upstreams>,
+    row: &Value,
+    line: &[u8],
+) -> Result<Map<String, Value>, String> {
     let Some(source) = row["src"].as_str() else {
         return Err("\"src\" must be the text of a program".to_owned());
     };
@@ -124,8 +135,24 @@ fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, V
             .map_err(|error: Error| format!("\"data\": {}", error.message))?;
         machine.set_strict_inputs(true);
     }
-    let ran = drive(&mut machine, source, &tools, &common.bounds());
-    Ok(report::answer(&machine, &ran, given("tools").is_some() || given("upstream").is_some()))
+    let shows_calls = given("tools").is_some() || given("upstream").is_some();
+    // Canned servers stand in for real ones.
+    let Some(upstreams) = upstreams.filter(|_| given("upstream").is_none()) else {
+        let ran = drive(&mut machine, source, &tools, &common.bounds());
+        return Ok(report::answer(&machine, &ran, shows_calls));
+    };
+    let run = upstreams.begin();
+    let tools = run.grant(&tools);
+    let ran = run.drive(&mut machine, source, &tools, &common.bounds());
+    let account = run.finish();
+    let mut answer = report::answer(&machine, &ran, shows_calls);
+    answer.insert("upstream_calls".to_owned(), account.upstream_calls());
+    let redactor = upstreams.redactor();
+    if let Some(prints) = answer.get_mut("prints") {
+        *prints = redactor.redact_lines(machine.prints().to_vec()).into();
+    }
+    redactor.redact_map(&mut answer);
+    Ok(answer)
 }
 
 #[cfg(test)]

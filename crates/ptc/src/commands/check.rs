@@ -54,7 +54,7 @@ pub struct Args {
 const AFTER_HELP: &str = "\
 Exit codes:
   0  the program may run
-  1  the program has a mistake, or may do more than it is allowed to
+  1  the program has a mistake, names a tool or server that is not there, or may do more than it is allowed to
   2  the command line or a file makes no sense
 
 Examples:
@@ -74,12 +74,18 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         let compiled = prelude::compile(&args.prelude).map_err(|refused| anyhow!(refused.line()))?;
         machine.attach(&Arc::new(compiled))?;
     }
+    upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(machine.prelude().map(|prelude| &**prelude)));
     tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     // Without any, nobody has said which inputs there will be.
     machine.set_strict_inputs(!args.data.is_empty());
     let admitted = attached::admit(&machine, &tools, run.as_ref());
-    let manifest = match admitted.map_err(|error| vec![error]).and_then(|()| machine.check_all(&source)) {
+    let mut note = |note: String| errln!("ptc: {note}");
+    let checked = admitted.map_err(|error| vec![error]).and_then(|()| match &upstreams {
+        Some(upstreams) => upstreams.check(&mut machine, &source, &tools, &mut note),
+        None => machine.check_all(&source),
+    });
+    let manifest = match checked {
         Ok(manifest) => manifest,
         Err(errors) => {
             let written = match args.json {

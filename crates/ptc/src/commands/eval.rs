@@ -11,7 +11,7 @@ use ptc_host::{Bounds, Ran, Tools, drive, now_ms, random_seed};
 use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::prelude::Prelude;
-use ptc_lisp::{Error, Limits};
+use ptc_lisp::{Error, ErrorKind, Limits};
 use ptc_trace::recording::{Begun, Lent, Taped, named};
 use ptc_upstream::ledger::Status;
 use ptc_upstream::metrics::Returned;
@@ -192,7 +192,9 @@ Batch (--batch): one JSON object per line on standard input,
   {"id": 1, "ok": true, "value": "3", "json": 3}
   {"id": 2, "ok": false, "error": {"kind": "type_error", "message": …, "line": 1, "column": 4, "hint": …}}
   with "signal" when (return …) or (fail …) ended the program, "prints" when it printed, and
-  "calls" when it had tools. Every program has a machine and limits of its own.
+  "calls" when it had tools. Every program has a machine and limits of its own. With
+  --upstreams-config programs call those servers, and lines have "upstream_calls"; a line with
+  an "upstream" of its own has nothing but that.
 
 Examples:
   ptc eval -e '(map inc [1 2 3])'
@@ -211,7 +213,9 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         return prelude::show_inventory(&prelude, &args.upstreams);
     }
     if args.batch {
-        return batch::run(args.common, io::stdin().lock(), &mut terminal::stdout());
+        let upstreams = args.upstreams.start()?;
+        upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(args.common.lent.as_deref()));
+        return batch::run(args.common, upstreams.as_ref(), io::stdin().lock(), &mut terminal::stdout());
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = tools(args.tools.as_deref())?;
@@ -224,14 +228,17 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         return not_given(refused, args.json);
     }
     let upstreams = args.upstreams.start()?;
+    upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(args.common.lent.as_deref()));
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     if args.check {
-        machine.set_tools(tools.names().map(str::to_owned));
-        machine.set_discovery(tools.has_discovery());
+        tools.grant(&mut machine);
         // Without any, nobody has said which inputs there will be.
         machine.set_strict_inputs(!args.data.is_empty());
-        let checked = attached::admit(&machine, &tools, run.as_ref()).and_then(|()| machine.check(&source));
+        let checked = attached::admit(&machine, &tools, run.as_ref()).and_then(|()| match &upstreams {
+            Some(upstreams) => checked_with(upstreams, &mut machine, &source, &tools),
+            None => machine.check(&source),
+        });
         return check(checked, &name, &source, args.json);
     }
     let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
@@ -373,6 +380,20 @@ fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
         return Ok(String::from_utf8_lossy(&text).into_owned());
     }
     String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))
+}
+
+/// What a program may call where there are upstreams, or the first thing that is wrong with it.
+fn checked_with(
+    upstreams: &attached::Upstreams,
+    machine: &mut Machine,
+    source: &str,
+    tools: &Tools,
+) -> Result<Manifest, Error> {
+    let mut note = |note: String| errln!("ptc: {note}");
+    let checked = upstreams.check(machine, source, tools, &mut note);
+    let manifest = checked.map_err(|mut errors| errors.swap_remove(0))?;
+    let refused = upstreams.plan(&manifest).err();
+    refused.map_or(Ok(manifest), |refusal| Err(Error::new(ErrorKind::Runtime, refusal.to_string())))
 }
 
 fn check(

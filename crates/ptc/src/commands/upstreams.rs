@@ -227,6 +227,7 @@ fn text(server: &ServerReport) -> String {
             lines.extend(tools.iter().map(tool_line));
         }
     }
+    lines.extend(server.left_out.iter().map(|left| format!("  left out: {}", plain(left))));
     lines.extend(server.all_problems().map(|problem| format!("  ! {}", plain(&problem.to_string()))));
     lines.extend(server.changes.iter().map(|change| format!("  ! {}", plain(&change.to_string()))));
     lines.join("\n") + "\n"
@@ -262,6 +263,7 @@ fn document(server: &ServerReport) -> Json {
         "state": if server.tools.is_ok() { "ready" } else { "unavailable" },
         "took_ms": server.took.as_millis() as u64,
         "problems": server.problems,
+        "left_out": server.left_out,
         "pin_changes": server.changes.iter().map(change_document).collect::<Vec<_>>(),
     });
     match &server.tools {

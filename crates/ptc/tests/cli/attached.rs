@@ -167,3 +167,139 @@ fn repl_keeps_definitions_and_upstreams() {
     assert!(ran.out.starts_with("true\n") && ran.out.contains("upstream calls 1, failed 0"), "{}", ran.out);
     assert!(ran.out.contains("may call store/put (write); nothing was run"), "{}", ran.out);
 }
+
+/// A configuration of one MCP server `mcp`, whose tools are listed when they are needed, and one that cannot start.
+fn late(name: &str) -> String {
+    let script = file(
+        &format!("{name}-server.sh"),
+        r#"while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}" ;;
+    *'"tools/list"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[{\"name\":\"look_up\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"add\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\",\"properties\":{\"result\":{\"type\":\"integer\"}},\"x-fastmcp-wrap-result\":true}}]}}" ;;
+    *'"tools/call"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"7\"}],\"structuredContent\":{\"result\":7}}}" ;;
+  esac
+done
+"#,
+    );
+    let dead = "echo 'first words' >&2; printf '\\033[31mno key\\033[0m\\n' >&2; exit 3";
+    let config = json!({"upstreams": {
+        "mcp": {"command": "sh", "args": [script]},
+        "dead": {"command": "sh", "args": ["-c", dead]},
+    }});
+    file(&format!("{name}-upstreams.json"), &config.to_string())
+}
+
+#[test]
+fn check_names_tools_and_servers_that_are_not_there_before_anything_runs() {
+    let config = late("nowhere");
+    for (source, expected) in [
+        ("(mcp/lok_up {})", "did you mean mcp/look_up?"),
+        (
+            "(tool/call {:server \"mcp\" :tool \"lok_up\"})",
+            "did you mean look_up? its tools are add, look_up",
+        ),
+        ("(tool/call {:server \"mpc\" :tool \"add\"})", "did you mean mcp? the upstreams are dead, mcp"),
+        ("(mpc/add {})", "did you mean mcp/add?"),
+    ] {
+        for command in [&["check"][..], &["eval", "--check"]] {
+            let ran = run(&[command, &["-e", source, "--upstreams-config", &config]].concat());
+            assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{command:?} {source}: {}", ran.err);
+            assert!(ran.err.contains(expected), "{command:?} {source}: {}", ran.err);
+        }
+    }
+    let ran = run(&["check", "-e", "(mcp/look-up {})", "--upstreams-config", &config]);
+    assert_eq!((ran.code, ran.out.lines().next()), (0, Some("ok, may call mcp/look_up once")), "{}", ran.err);
+    let ran = run(&["eval", "--check", "-e", "(mcp/look_up {})", "--upstreams-config", &config]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // What cannot be looked at is not called right.
+    let ran = run(&["check", "-e", "(dead/anything {})", "--upstreams-config", &config]);
+    let why = "upstream 'dead' cannot be used, so its tools are not checked: upstream_unavailable: process exited with \
+               status 3; its last words: no key";
+    assert!(ran.code == 0 && ran.err.contains(why), "{}", ran.err);
+    let refused =
+        run(&["eval", "--check", "-e", "(mcp/add {})", "--upstreams-config", &config, "--read-only"]);
+    assert!(
+        refused.code == 1 && refused.err.contains("mcp/add (unknown); nothing was run"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn programs_of_a_batch_call_upstreams_and_secrets_stay_covered() {
+    let config = store("batch");
+    let state = [("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))];
+    let lines = [
+        json!({"id": 1, "src": "(let [r (store/get {:id data/id})] (println (:note r)) [(:name r) (:note r)])", "data": {"id": 4}}),
+        json!({"id": 2, "src": "(:value (tool/call 'store/get {:id 1}))", "upstream": {"store/get": {"default": "canned"}}}),
+        json!({"id": 3, "src": "(stroe/get {:id 1})"}),
+        json!({"id": 4, "src": "(+ 1 2)"}),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    let ran = super::with_env(&["eval", "--batch", "--upstreams-config", &config], &lines, &state);
+    let answers: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), 4, "{}", ran.err);
+    assert_eq!(answers[0]["json"][0], json!("item 4"), "{}", ran.out);
+    assert_eq!(answers[0]["upstream_calls"][0]["tool"], json!("get"));
+    assert!(ran.out.contains("[REDACTED]") && !ran.out.contains(TOKEN), "{}", ran.out);
+    assert_eq!((&answers[1]["json"], &answers[1]["upstream_calls"]), (&json!("canned"), &Value::Null));
+    assert_eq!(answers[2]["error"]["hint"], json!("did you mean store/get?"));
+    assert_eq!(answers[3]["json"], json!(3));
+}
+
+#[test]
+fn results_that_fastmcp_wraps_are_plain_values_and_dead_servers_say_why() {
+    let config = late("wrapped");
+    let eval = |source: &str| run(&["eval", "-e", source, "--upstreams-config", &config]);
+    assert_eq!(eval("[(mcp/add {}) (:value (tool/call 'mcp/add {}))]").out, "[7 7]\n");
+    // Nothing in the schema of the other tool says that it wraps.
+    assert_eq!(eval("(mcp/look_up {})").out, "{\"result\" 7}\n");
+    assert!(eval("(doc 'mcp/add)").out.contains("Result<integer>"));
+    let why = "process exited with status 3; its last words: no key";
+    for source in [
+        "(doc 'dead)",
+        "(:message (tool/call 'dead/x {}))",
+        "(do (dir 'dead) (dir 'mcp) (apropos \"zebra\"))",
+    ] {
+        let ran = eval(source);
+        assert!(ran.out.contains(why), "{source}: {}{}", ran.out, ran.err);
+    }
+    let found = eval("(do (dir 'dead) (dir 'mcp) (apropos \"zebra\"))").out;
+    assert!(found.contains("no tool fits"), "{found}");
+}
+
+#[test]
+fn a_server_named_like_a_prelude_or_the_library_is_told_of_once_and_by_doc() {
+    let config = late("hidden");
+    let prelude =
+        file("hidden-prelude.clj", "(ns mcp \"Things of ours.\")\n(defn hi \"Says hi.\" [] \"hi\")\n");
+    let with = ["-p", &prelude, "--upstreams-config", &config];
+    let eval = |source: &str| run(&[&["eval", "-e", source][..], &with].concat());
+    let ran = eval("(mcp/hi)");
+    assert_eq!(ran.out, "\"hi\"\n", "{}", ran.err);
+    let note = "upstream 'mcp': mcp/ is a namespace of the prelude; programs call its tools as (tool/call {:server \
+                \"mcp\"";
+    assert_eq!(ran.err.matches(note).count(), 1, "{}", ran.err);
+    let doc = eval("(doc 'mcp)").out;
+    assert!(doc.contains("Things of ours.") && doc.contains("There is a server mcp, too"), "{doc}");
+    let doc = eval("(doc 'mcp/look_up)").out;
+    assert!(doc.contains("Call: (tool/call") && !doc.contains("Or: (mcp/look_up"), "{doc}");
+    let checked = run(&[&["check", "-e", "(mcp/hi)"][..], &with].concat());
+    assert_eq!((checked.code, checked.err.matches(note).count()), (0, 1), "{}", checked.err);
+}
+
+#[test]
+fn exports_have_the_effect_that_their_author_declares() {
+    let config = late("declared");
+    let prelude = file(
+        "declared-prelude.clj",
+        "(ns crm \"Customers.\")\n\
+         (defn wipe \"Wipes.\" {:effect :write} [] (tool/call {:server \"mcp\" :tool \"add\" :args {}}))\n\
+         (defn look \"Looks.\" {:effect :read} [] (tool/call {:server \"mcp\" :tool \"add\" :args {}}))\n\
+         (defn some \"Nobody says.\" [] (tool/call {:server \"mcp\" :tool \"add\" :args {}}))\n",
+    );
+    let source = "(mapv (fn [f] (:effect (meta f))) ['crm/wipe 'crm/look 'crm/some])";
+    let ran = run(&["eval", "-e", source, "-p", &prelude, "--upstreams-config", &config]);
+    assert_eq!(ran.out, "[\"write\" \"read\" \"unknown\"]\n", "{}", ran.err);
+}

@@ -145,13 +145,38 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
                 if let Some(error) = preludes::not_public(heap, &name) {
                     return Err(error.into());
                 }
-                let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
+                let mut fields = vec![("op", Value::str("doc")), ("ref", Value::str(&name))];
+                // The tool of a server is no function where its name means something else.
+                let ns = crate::names::split_name(&name).0;
+                if ns.is_some_and(|ns| preludes::has_namespace(heap, ns)) {
+                    fields.push(("hidden", Value::Bool(true)));
+                }
                 return ask(heap, &fields, &format!("no documentation for {name}"));
             }
         },
     };
+    let text = match hidden_server(heap, &name) {
+        Some(line) => format!("{text}\n  {line}"),
+        None => text,
+    };
     heap.allocated(text.len());
     Ok(Value::string(text))
+}
+
+/// What to say of a server whose name was just explained as something else.
+fn hidden_server(heap: &Heap, name: &str) -> Option<String> {
+    /// So many tools are named.
+    const NAMED: usize = 12;
+    let tools = heap.servers.tools_of(name)?;
+    let mut named: Vec<&str> = tools.iter().take(NAMED).map(String::as_str).collect();
+    if tools.len() > NAMED {
+        named.push("…");
+    }
+    let named = if named.is_empty() { String::new() } else { format!("; its tools: {}", named.join(", ")) };
+    Some(format!(
+        "There is a server {name}, too, which this name does not mean: (tool/call {{:server \"{name}\" :tool \"…\" \
+         :args {{…}}}}) calls it{named}"
+    ))
 }
 
 /// A page about more than one function.

@@ -29,6 +29,22 @@ pub fn session_id(args: &Args) -> Result<&str, SessionError> {
     }
 }
 
+/// One of a few words, which may be left out. What is none of them is refused with all of them: a model that is answered
+/// with something else than it asked for cannot tell.
+pub fn one_of<'a>(args: &'a Args, key: &str, words: &[&str]) -> Result<Option<&'a str>, SessionError> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(word)) if words.contains(&word.as_str()) => Ok(Some(word)),
+        Some(other) => {
+            let got = match other {
+                Json::String(word) => format!("`{}`", cut(word, 40)),
+                _ => "no text".to_owned(),
+            };
+            Err(SessionError::args(format!("{key} must be one of {}; got {got}", words.join(", "))))
+        }
+    }
+}
+
 /// A text that may be left out.
 pub fn text(args: &Args, key: &str, most: usize) -> Result<Option<String>, SessionError> {
     match args.get(key) {

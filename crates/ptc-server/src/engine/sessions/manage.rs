@@ -55,20 +55,20 @@ impl Engine {
         caller: &Caller,
         mut given: Args,
     ) -> Answered {
-        let wanted = args::only(&mut given, &["session_id", "view"]).and_then(|()| args::session_id(&given));
-        let found = match wanted {
-            Ok(id) => self.found(sessions, caller, id).await,
-            Err(error) => Err(error),
+        let wanted = args::only(&mut given, &["session_id", "view"])
+            .and_then(|()| Ok((args::session_id(&given)?, args::one_of(&given, "view", VIEWS)?)));
+        let (found, view) = match wanted {
+            Ok((id, view)) => (self.found(sessions, caller, id).await, view.unwrap_or("overview")),
+            Err(error) => return error.answered(),
         };
         let session = match found {
             Ok(session) => session,
             Err(error) => return error.answered(),
         };
-        let view = given.get("view").and_then(Json::as_str).unwrap_or("overview");
         let mut object = json!({
             "status": "ok",
             "session_id": session.id,
-            "view": if VIEWS.contains(&view) { view } else { "overview" },
+            "view": view,
             "session": session.summary(),
         });
         if matches!(view, "memory" | "history" | "limits")

@@ -232,6 +232,16 @@ async fn r9_1_5_arguments_are_strict() {
             "tags has strings, numbers, booleans and null as values",
         ),
         ("lisp_session_forget", json!({"session_id": id, "clear": ["all"]}), "invalid clear target"),
+        (
+            "lisp_session_inspect",
+            json!({"session_id": id, "view": "bogus"}),
+            "view must be one of overview, memory, prints, tool_calls, history, limits; got `bogus`",
+        ),
+        (
+            "lisp_session_inspect",
+            json!({"session_id": id, "view": 7}),
+            "view must be one of overview, memory, prints, tool_calls, history, limits; got no text",
+        ),
     ] {
         let reply = call(&engine, tool, arguments.clone()).await;
         assert_eq!(object(&reply)["reason"], "session_args_error", "{arguments}");
@@ -269,7 +279,7 @@ async fn r9_4_1_inspection_and_forgetting() {
     let limits = inspect("limits").await;
     assert_eq!(limits["limits"]["max_bindings"], 200);
     assert_eq!(limits["top_bindings"].as_array().map(Vec::len), Some(2));
-    assert_eq!(inspect("whatever").await["view"], "overview");
+    assert_eq!(inspect("overview").await["view"], "overview");
     assert_eq!(inspect("tool_calls").await["upstream_calls"], json!([]));
     let forgotten = call(
         &engine,

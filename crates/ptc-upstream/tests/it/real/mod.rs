@@ -2,6 +2,7 @@
 //! `doc` shows is one that the tool takes.
 
 mod documents;
+mod generated;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -35,7 +36,7 @@ async fn catalog() -> Option<(Arc<Runtime>, Arc<Catalog>)> {
 
 fn ask(catalog: &Catalog, asked: &Json) -> Json {
     let question = Question::parse(asked).expect("a question");
-    match answer(&question, catalog, &Shapes::default(), MOST) {
+    match answer(&question, catalog, &Shapes::default(), &|_| None, MOST) {
         Reply::Found(found) => found,
         other => panic!("{asked}: {other:?}"),
     }
