@@ -184,8 +184,8 @@ done
     );
     let dead = "echo 'first words' >&2; printf '\\033[31mno key\\033[0m\\n' >&2; exit 3";
     let config = json!({"upstreams": {
-        "mcp": {"command": "sh", "args": [script]},
-        "dead": {"command": "sh", "args": ["-c", dead]},
+        "mcp": {"transport": "mcp_stdio", "command": "sh", "args": [script]},
+        "dead": {"transport": "mcp_stdio", "command": "sh", "args": ["-c", dead]},
     }});
     file(&format!("{name}-upstreams.json"), &config.to_string())
 }
@@ -254,7 +254,7 @@ fn results_that_fastmcp_wraps_are_plain_values_and_dead_servers_say_why() {
     let eval = |source: &str| run(&["eval", "-e", source, "--upstreams-config", &config]);
     assert_eq!(eval("[(mcp/add {}) (:value (tool/call 'mcp/add {}))]").out, "[7 7]\n");
     // Nothing in the schema of the other tool says that it wraps.
-    assert_eq!(eval("(mcp/look_up {})").out, "{\"result\" 7}\n");
+    assert_eq!(eval("(mcp/look_up {})").out, "{:result 7}\n");
     assert!(eval("(doc 'mcp/add)").out.contains("Result<integer>"));
     let why = "process exited with status 3; its last words: no key";
     for source in [
