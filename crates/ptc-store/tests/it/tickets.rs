@@ -101,8 +101,11 @@ fn all(store: &Arc<Store>) {
     assert_eq!(tickets.count_all(), Ok(2));
 }
 
+/// The name of an end, and what brings it about.
+type Ending = (&'static str, fn(&Tickets, &Taken));
+
 /// How a ticket that somebody took and left comes to its end.
-const ENDINGS: &[(&str, fn(&Tickets, &Taken))] = &[
+const ENDINGS: &[Ending] = &[
     ("used", |tickets, taken| tickets.done(&taken.lease, &json!("ok"), None).expect("it is held")),
     ("its session is gone", |tickets, taken| {
         // Its holder died.

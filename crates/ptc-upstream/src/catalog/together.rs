@@ -112,14 +112,10 @@ fn add(fields: &mut Map<String, Json>, key: &str, value: &Json) {
         }
         "type" => *before = kinds(before, value),
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" | "minContains" => {
-            if value.as_f64() > before.as_f64() {
-                *before = value.clone();
-            }
+            stricter(before, value, value.as_f64() > before.as_f64());
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" | "maxContains" => {
-            if value.as_f64() < before.as_f64() {
-                *before = value.clone();
-            }
+            stricter(before, value, value.as_f64() < before.as_f64());
         }
         "multipleOf" => {
             if let (Some(one), Some(other)) = (before.as_u64(), value.as_u64()) {
@@ -166,7 +162,14 @@ fn multiple(one: u64, other: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    if a == 0 { one } else { (one / a).checked_mul(other).unwrap_or(one) }
+    one.checked_div(a).and_then(|share| share.checked_mul(other)).unwrap_or(one)
+}
+
+/// Takes the other bound if it is the stricter one.
+fn stricter(before: &mut Json, value: &Json, is_stricter: bool) {
+    if is_stricter {
+        *before = value.clone();
+    }
 }
 
 /// The arguments of a tool in one schema: `properties` has all that any part or choice names, `required` what every one of

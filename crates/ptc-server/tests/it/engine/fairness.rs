@@ -120,7 +120,9 @@ async fn two_hundred_programs_of_one_owner_wait_for_an_upstream_and_none_is_turn
     let gathering = Arc::new(Barrier::new(PROGRAMS));
     let gathered = move || -> BoxFuture<'static, ()> {
         let gathering = gathering.clone();
-        Box::pin(async move { drop(gathering.wait().await) })
+        Box::pin(async move {
+            gathering.wait().await;
+        })
     };
     let runtime = super::upstream::crm("get", gathered, json!({})).await;
     let settings = Settings {

@@ -67,7 +67,7 @@ impl Place {
             &|place| place.file.exists(),
             &|_| true,
         ];
-        let best = ranks.iter().find_map(|fits| places.iter().position(|place| fits(place)));
+        let best = ranks.iter().find_map(|fits| places.iter().position(fits));
         let best = best.and_then(|best| places.into_iter().nth(best));
         best.with_context(|| format!("{} has no file in projects; leave out --project", client.name))
     }
