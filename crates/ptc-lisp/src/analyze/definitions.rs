@@ -13,6 +13,11 @@ impl Analyzer<'_> {
     /// Finds every name that some form of the program defines, so that functions may refer to later
     /// ones.
     pub(super) fn collect_definitions(&mut self, forms: &[Form]) {
+        // What has no parts defines nothing and need not wait.
+        let has_parts = |form: &&Form| {
+            use FormKind::{Deref, List, Map, Set, ShortFn, Var, Vector};
+            matches!(form.kind, List(_) | Vector(_) | Map(_) | Set(_) | ShortFn(_) | Deref(_) | Var(_))
+        };
         let mut pending: Vec<&Form> = forms.iter().collect();
         while let Some(form) = pending.pop() {
             let items = match &form.kind {
@@ -21,7 +26,7 @@ impl Analyzer<'_> {
                 | FormKind::Map(items)
                 | FormKind::Set(items)
                 | FormKind::ShortFn(items) => {
-                    pending.extend(items);
+                    pending.extend(items.iter().filter(has_parts));
                     continue;
                 }
                 FormKind::Deref(inner) => {
@@ -42,7 +47,7 @@ impl Analyzer<'_> {
                     continue;
                 }
             }
-            pending.extend(items);
+            pending.extend(items.iter().filter(has_parts));
         }
     }
 

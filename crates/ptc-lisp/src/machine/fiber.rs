@@ -159,6 +159,16 @@ impl Fiber {
         }
     }
 
+    /// Whether nothing has happened in it, so that it need not be made anew.
+    pub fn is_new(&self) -> bool {
+        let rooms =
+            self.regs.capacity() | self.frames.capacity() | self.handlers.capacity() | self.conts.capacity();
+        rooms == 0
+            && self.bindings.capacity() == 0
+            && matches!(self.state, State::Ready)
+            && self.parent.is_none()
+    }
+
     /// The first register above the running frame's window.
     pub fn top(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.base as usize + usize::from(frame.registers))

@@ -383,7 +383,7 @@ impl Machine {
         let steps = analysis.steps;
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(steps / 8);
         // Keywords with hyphens are not looked for in a text that has none.
-        let written = if source.contains('-') { written(&analysis.body) } else { Vec::new() };
+        let written = if source.as_bytes().contains(&b'-') { written(&analysis.body) } else { Vec::new() };
         let unit = Arc::new(compile(analysis.body, self.source.clone())?);
         debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
         let mut manifest = analysis.manifest;
@@ -434,16 +434,15 @@ impl Machine {
     fn start(&mut self, linked: &Rc<Linked>) {
         let arity = &linked.unit.funcs[0].arities[0];
         let registers = arity.registers;
-        let mut fiber = Fiber::new();
-        fiber.regs.resize(1 + usize::from(registers), Value::Nil);
-        fiber.frames.push(fiber::Frame {
+        debug_assert!(self.fiber.is_new(), "what ran before is forgotten");
+        self.fiber.regs.resize(1 + usize::from(registers), Value::Nil);
+        self.fiber.frames.push(fiber::Frame {
             unit: linked.id,
             pc: arity.entry,
             base: 1,
             registers,
             give: fiber::Give::into(0),
         });
-        self.fiber = fiber;
         self.fibers = vec![None];
         self.current = 0;
         self.heap.globals.save_cells(&self.heap.cells);
@@ -453,7 +452,9 @@ impl Machine {
 
     /// Forgets the program that ran before; definitions stay.
     fn reset(&mut self) {
-        self.fiber = Fiber::new();
+        if !self.fiber.is_new() {
+            self.fiber = Fiber::new();
+        }
         self.fibers.clear();
         self.ready.clear();
         self.pending.clear();

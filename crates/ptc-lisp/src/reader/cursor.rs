@@ -59,6 +59,15 @@ impl<'a> Cursor<'a> {
     /// Steps over whitespace and `;` comments.
     pub(super) fn skip_blank(&mut self) {
         loop {
+            // Most tokens are one space apart, or none.
+            match self.rest().as_bytes() {
+                [b' ', next, ..] if is_plain(*next) => {
+                    self.at += 1;
+                    return;
+                }
+                [next, ..] if is_plain(*next) => return,
+                _ => {}
+            }
             self.take_while(is_blank);
             if self.peek() != Some(';') {
                 return;
@@ -76,6 +85,11 @@ impl<'a> Cursor<'a> {
     pub(super) fn token(&mut self) -> &'a str {
         self.take_while(|c| !ends_token(c))
     }
+}
+
+/// Whether a byte is a character that is neither blank nor begins a comment.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b',' | b';')
 }
 
 /// Whitespace as Clojure sees it, commas included; also the no-break spaces and the byte order mark
