@@ -242,6 +242,15 @@ impl EffectJournal for HeldJournal {
         Ok(known)
     }
 
+    fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        // A program that never ran before has begun nothing.
+        if self.before.is_empty() {
+            return Ok(None);
+        }
+        let known = self.journal.effects.known(scope, identity).map_err(|error| self.journal.told(error))?;
+        known.map(|known| self.journal.begun(Ok(known))).transpose()
+    }
+
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.journal.done(scope, identity, answer)
     }

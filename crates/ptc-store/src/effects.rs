@@ -179,6 +179,17 @@ impl Effects {
         })
     }
 
+    /// What is known of a call that somebody began; nothing if nobody did, or if it is known not to have happened. An answer is
+    /// told when it is on the disk, whoever wrote it.
+    pub fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, EffectError> {
+        let found = self.store.read(|tx| Ok::<_, EffectError>(state(tx, scope, identity)?))?;
+        let known = found.and_then(known);
+        if known.is_some() {
+            self.store.settle()?;
+        }
+        Ok(known)
+    }
+
     /// What programs of a scope were told before their last call was begun.
     pub fn seen(&self, scope: &str) -> Result<Vec<Seen>, EffectError> {
         self.store.read(|tx| {
@@ -341,10 +352,18 @@ fn begin(tx: &mut Tx<'_>, scope: &str, call: &NewEffect<'_>) -> Result<Begun, St
     if again > 0 {
         return Ok(Begun::Fresh);
     }
-    let found = state(tx, scope, call.identity)?;
+    Ok(state(tx, scope, call.identity)?.and_then(known).unwrap_or(Begun::Unknown))
+}
+
+/// What the state of a call says of it.
+fn known((state, answer): State) -> Option<Begun> {
+    // Somebody looked and found that it did not happen.
+    if state == VOID {
+        return None;
+    }
     // An answer that cannot be read is as good as none.
-    let answer = found.filter(|(state, _)| state == DONE).and_then(|(_, answer)| json(&answer?).ok());
-    Ok(answer.map_or(Begun::Unknown, Begun::Done))
+    let answer = answer.filter(|_| state == DONE).and_then(|answer| json(&answer).ok());
+    Some(answer.map_or(Begun::Unknown, Begun::Done))
 }
 
 /// Keeps what a program was told. What it was told first stays.

@@ -19,10 +19,10 @@ use crate::tx::{Connection, Fault, FaultKind, Mode};
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// What every connection sets: whoever waits for a lock gives up in the end, a client that hangs inside a
-/// transaction does not hold others up for ever, and commits are on disk even if the server's default is to
-/// be faster than that.
-const SETTINGS: &str = "SET lock_timeout = '30s';
-    SET idle_in_transaction_session_timeout = '60s';
+/// transaction holds others up for less than a lease of ten seconds, and commits are on disk even if the server's default
+/// is to be faster than that.
+const SETTINGS: &str = "SET lock_timeout = '5s';
+    SET idle_in_transaction_session_timeout = '8s';
     SET client_min_messages = warning;
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 

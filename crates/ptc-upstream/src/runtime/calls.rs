@@ -22,6 +22,14 @@ use crate::model::{Allowance, Fault, Reason};
 use crate::pins::digest;
 use crate::shapes::Shapes;
 
+/// The failure of a call that the journal did not take, which the program is told again when it runs again.
+fn unwritten(journal: &Kept, identity: &str, why: &str) -> Fault {
+    let message = format!("nothing was sent, because the call cannot be written down first: {why}");
+    let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
+    journal.saw(What::Silence, identity, || journal::failed(&fault));
+    fault
+}
+
 /// Why a call gave no result.
 pub(super) enum Stop {
     /// The world failed.
@@ -124,6 +132,15 @@ impl Run {
             }
             book.recall(line);
             return journal::retold(before);
+        }
+        // What was begun is answered from the journal, whatever its tool and its server are by now.
+        if let Some((journal, identity)) = &kept
+            && let Some(known) =
+                journal.known(identity).await.map_err(|why| unwritten(journal, identity, &why))?
+            && let Some(given) =
+                self.recalled(line, known, journal, (&request.server, &request.tool), identity)
+        {
+            return given.map_err(Stop::from);
         }
         let key = kept.as_ref().map(|(_, identity)| identity.as_str());
         let given = match (self.readied(line, &request, key).await, &kept) {
@@ -234,33 +251,42 @@ impl Run {
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
         let _under_way = journal.mark(identity);
-        let known = journal.begin(identity, server, name, shown).await.map_err(|why| {
-            let message = format!("nothing was sent, because the call cannot be written down first: {why}");
-            let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
-            journal.saw(What::Silence, identity, || journal::failed(&fault));
-            fault
-        })?;
-        match (known, before) {
-            (Known::Fresh, _) => {}
-            (Known::Done(answer), _) => {
-                self.book().recall(line);
-                return journal::read(answer);
-            }
-            // What nobody knows is told as it was before, so that the program does as it did before.
-            (Known::Unknown, Some(before)) => {
-                self.book().recall(line);
-                return journal::read(before);
-            }
-            (Known::Unknown, None) => return Err(journal::unknown(server, name, identity)),
+        let known = journal.begin(identity, server, name, shown).await;
+        let known = known.map_err(|why| unwritten(journal, identity, &why))?;
+        if let Some(given) = self.recalled(line, known, journal, (server, name), identity) {
+            return given;
         }
         let given = self.ask(upstream, tool, args).await;
-        match &given {
-            Err(fault) if !journal::is_known(fault) => {
-                journal.saw(What::Silence, identity, || journal::failed(fault));
-            }
-            _ => journal.done(identity, journal::written(&given)).await,
+        let is_known = given.as_ref().err().is_none_or(journal::is_known);
+        // What is not written down as its answer is remembered as what the program was told.
+        if !is_known || !journal.done(identity, journal::written(&given)).await {
+            journal.saw(What::Silence, identity, || journal::written(&given));
         }
         given
+    }
+
+    /// What a program is told of a call that was begun before. One that went on with what it was told is told the same, so that
+    /// it does as it did before, whatever came of the call since.
+    fn recalled(
+        &self,
+        line: usize,
+        known: Known,
+        journal: &Kept,
+        (server, tool): (&str, &str),
+        identity: &str,
+    ) -> Option<Given> {
+        let told = match (known, journal.seen(What::Silence, identity)) {
+            (Known::Fresh, _) => return None,
+            (Known::Done(_) | Known::Unknown, Some(before)) => before,
+            (Known::Done(answer), None) => answer,
+            (Known::Unknown, None) => {
+                let fault = journal::unknown(server, tool, identity);
+                journal.saw(What::Silence, identity, || journal::failed(&fault));
+                return Some(Err(fault));
+            }
+        };
+        self.book().recall(line);
+        Some(journal::read(told))
     }
 
     /// The tool, if there is one and this run may call it.

@@ -53,6 +53,12 @@ pub trait EffectJournal: Send + Sync {
     /// Writes down what came of a call.
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String>;
 
+    /// What is known of a call that was begun when its scope ran before, without beginning it. Nothing where the journal does
+    /// not tell: then [`EffectJournal::begin`] does.
+    fn known(&self, _scope: &str, _identity: &str) -> Result<Option<Begun>, String> {
+        Ok(None)
+    }
+
     /// Hears that a call is under way from now on, or not any more, whatever came of it. Must not block.
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         let _ = (scope, identity, is);
@@ -170,13 +176,21 @@ impl Kept {
         .await
     }
 
-    /// Writes down what came of a call. Goes on even if nobody waits for it any more.
-    pub async fn done(&self, identity: &str, answer: Json) {
+    /// What is known of a call that was begun before.
+    pub async fn known(&self, identity: &str) -> Result<Option<Begun>, String> {
+        let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
+        apart(self.journal.blocks(), move || journal.known(&scope, &identity)).await
+    }
+
+    /// Writes down what came of a call, and says whether it is written down. Goes on even if nobody waits for it any more.
+    pub async fn done(&self, identity: &str, answer: Json) -> bool {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
         let written = apart(self.journal.blocks(), move || journal.done(&scope, &identity, &answer));
-        if let Err(why) = written.await {
+        let written = written.await;
+        if let Err(why) = &written {
             tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
         }
+        written.is_ok()
     }
 }
 
@@ -201,7 +215,7 @@ const IDENTITY: usize = 32;
 pub(super) enum What {
     /// What a read gave, or why a call was not made.
     Read,
-    /// A failure of a write that says nothing of what happened.
+    /// What was told of a write whose answer is not written down: mostly a failure that says nothing of what happened.
     Silence,
     /// An answer about upstreams.
     Catalog,

@@ -1,7 +1,7 @@
 //! Calls that may change the world are made at most once: written down before, answered from what was written.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ptc_upstream::effects::Policy;
@@ -22,6 +22,8 @@ type Call = (Json, Option<Json>);
 pub struct Book {
     calls: Mutex<BTreeMap<Place, Call>>,
     broken: Mutex<Option<&'static str>>,
+    /// Whether answers cannot be written.
+    loses_answers: AtomicBool,
 }
 
 impl EffectJournal for Book {
@@ -43,6 +45,9 @@ impl EffectJournal for Book {
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        if self.loses_answers.load(Ordering::SeqCst) {
+            return Err("the disk is full".to_owned());
+        }
         let mut calls = self.calls.lock().expect("no panics");
         let call = calls.get_mut(&(scope.to_owned(), identity.to_owned())).ok_or("it never began")?;
         call.1 = Some(answer.clone());
@@ -63,6 +68,15 @@ impl Book {
     fn forget_answers(&self) {
         self.calls.lock().expect("no panics").values_mut().for_each(|call| call.1 = None);
     }
+
+    /// As if the answers that were missing had come after all.
+    fn answer_late(&self) {
+        let answer = json!({"ok": true, "value": "late", "kind": "text"});
+        let mut calls = self.calls.lock().expect("no panics");
+        for call in calls.values_mut() {
+            call.1.get_or_insert_with(|| answer.clone());
+        }
+    }
 }
 
 /// A journal that remembers what programs are told, for good when a call is begun.
@@ -82,6 +96,12 @@ impl EffectJournal for Memory {
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.book.done(scope, identity, answer)
+    }
+
+    fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        let calls = self.book.calls.lock().expect("no panics");
+        let found = calls.get(&(scope.to_owned(), identity.to_owned()));
+        Ok(found.map(|(_, answer)| answer.clone().map_or(Begun::Unknown, Begun::Done)))
     }
 
     fn remembers(&self) -> bool {
@@ -136,6 +156,51 @@ async fn a_scope_that_runs_again_is_told_what_it_was_told_and_makes_the_calls_th
     let account = again();
     value(&account, source).await;
     assert!(account.finish().calls.iter().all(|call| call.recalled), "the account says so");
+}
+
+/// Whichever way a program went on, it goes on that way again.
+#[tokio::test]
+async fn what_a_program_was_told_of_a_write_stays_whatever_came_of_it_since() {
+    let (world, memory) = (world(), Arc::new(Memory::default()));
+    let runtime = start(&[&world]).await;
+    let again = || runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone());
+    let branches = |first: u32| {
+        format!(
+            "(let [r (tool/call 's/write {{:n {first}}})]
+               [(:ok r) (:reason r) (:ok (tool/call 's/write {{:n (if (:ok r) :went-on :undo)}}))])"
+        )
+    };
+    // Another server began it, and its answer comes when this one has told that nobody knows.
+    value(&again(), "(tool/call 's/write {:n 1})").await;
+    memory.book.forget_answers();
+    assert_eq!(value(&again(), &branches(1)).await, "[false :outcome_unknown true]");
+    memory.book.answer_late();
+    let made = world.calls();
+    assert_eq!(value(&again(), &branches(1)).await, "[false :outcome_unknown true]");
+    assert_eq!(world.calls(), made, "nothing else is sent");
+    // An answer that cannot be written down was told all the same.
+    memory.book.loses_answers.store(true, Ordering::SeqCst);
+    assert_eq!(value(&again(), &branches(2)).await, "[true nil true]");
+    let made = world.calls();
+    assert_eq!(value(&again(), &branches(2)).await, "[true nil false]", "only the last answer is not known");
+    assert_eq!(world.calls(), made, "nothing else is sent");
+}
+
+/// A write that was answered is recalled, also where its tool says by now that it only reads, or is gone.
+#[tokio::test]
+async fn a_write_that_was_answered_is_recalled_whatever_its_tool_is_by_now() {
+    let memory = Arc::new(Memory::default());
+    let source = "[(:value (tool/call 's/write {:n 1})) (:value (tool/call 's/write {:n 2}))]";
+    let before = world();
+    let runtime = start(&[&before]).await;
+    let context = |runtime: &Arc<Runtime>| {
+        runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone())
+    };
+    let told = value(&context(&runtime), source).await;
+    let without = Fixture::new("s", &[("get", json!({}))], |_, _| text("seen"));
+    let runtime = start(&[&without]).await;
+    assert_eq!(value(&context(&runtime), source).await, told);
+    assert_eq!(without.calls(), 0, "nothing is sent");
 }
 
 fn world() -> Fixture {

@@ -13,7 +13,7 @@ use ptc_store::effects::{Finding, Gap};
 use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
-use super::undamaged;
+use super::{open_existing, undamaged};
 use crate::agents::{Checkpoints, STORE, run_of, several, usual as usual_runs};
 use crate::exit::Outcome;
 use crate::terminal::{self, plain};
@@ -181,7 +181,7 @@ fn gaps(place: &Place) -> anyhow::Result<Vec<Listed>> {
     if place.checkpoint.is_none() {
         if let Some(store) = &place.store {
             // A slip in the path must not be told as a store in which all is well.
-            Store::open_existing(store)?;
+            open_existing(store)?;
         }
         add(&mut all, journal(place.store.as_deref(), None)?, |_| false)?;
     }

@@ -105,6 +105,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let Some(place) = args.store.as_deref().filter(|place| !place.is_empty()) else {
         anyhow::bail!("--store PLACE is missing: an SQLite file, or postgres://user@host/database");
     };
+    super::undamaged(place)?;
     // Only what writes makes a store that is not there.
     let store = match args.action {
         Action::Write { .. } => Store::open(place),

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use ptc_store::{copy, log_check};
+use ptc_store::{Store, copy, log_check};
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
 
@@ -85,6 +85,12 @@ pub fn undamaged(place: &str) -> anyhow::Result<()> {
              ptc store check {place} --accept-loss"
         ),
     }
+}
+
+/// Opens a store that is there and whose log is not damaged, for a look: opening it would already drop what is behind the damage.
+pub fn open_existing(place: &str) -> anyhow::Result<Store> {
+    undamaged(place)?;
+    Ok(Store::open_existing(place)?)
 }
 
 fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>) -> anyhow::Result<Outcome> {

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use ptc_store::Store;
 use ptc_store::tickets::{Listed, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -47,7 +46,7 @@ const ARGUMENTS: usize = 200;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    let tickets = Tickets::new(Arc::new(Store::open_existing(&args.store)?));
+    let tickets = Tickets::new(Arc::new(super::open_existing(&args.store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
     let now = ptc_host::now_ms();

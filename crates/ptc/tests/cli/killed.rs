@@ -214,7 +214,14 @@ fn a_run_whose_log_is_damaged_does_not_go_on_unless_somebody_accepts_that() {
     let at = bytes.len() / 4 * 3;
     bytes[at] ^= 1;
     std::fs::write(&log, bytes).expect("changed");
-    for args in [&["runs", "--checkpoint", "m"][..], &["effects", "--checkpoint", "m"]] {
+    for args in [
+        &["runs", "--checkpoint", "m"][..],
+        &["effects", "--checkpoint", "m"],
+        &["effects", "--store", "m/runs.db"],
+        &["effects", "settle", "--all", "--did-not-happen", "--store", "m/runs.db"],
+        &["tickets", "--store", "m/runs.db"],
+        &["prelude", "store", "list", "--store", "m/runs.db"],
+    ] {
         let (code, _, err) = world.run(args);
         assert!(code == 2 && err.contains("of its log is broken"), "{args:?}: {err}");
     }

@@ -1,5 +1,7 @@
 //! What goes wrong with sessions, as an answer.
 
+use ptc_upstream::config::EffectClass;
+use ptc_upstream::ledger::LedgerEntry;
 use serde_json::{Value as Json, json};
 
 use super::super::reason::Reason;
@@ -11,12 +13,14 @@ pub struct SessionError {
     pub reason: Reason,
     pub message: String,
     pub detail: Option<Json>,
+    /// Calls that the program made and that may have changed something, each once.
+    made: Vec<String>,
 }
 
 impl SessionError {
     /// An error with a message.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        SessionError { reason, message: message.into(), detail: None }
+        SessionError { reason, message: message.into(), detail: None, made: Vec::new() }
     }
 
     /// Arguments that are wrong.
@@ -24,9 +28,25 @@ impl SessionError {
         SessionError::new(Reason::SESSION_ARGS, message)
     }
 
+    /// The same after a program that made these calls: what they did stays, whatever becomes of the session.
+    pub fn after(mut self, calls: &[LedgerEntry]) -> Self {
+        let changes = |call: &&LedgerEntry| call.effect != EffectClass::Read.name();
+        for call in calls.iter().filter(changes) {
+            let name = format!("{}/{}", call.server, call.tool);
+            if !self.made.contains(&name) {
+                self.made.push(name);
+            }
+        }
+        self
+    }
+
     /// What to do about it.
     fn feedback(&self) -> &'static str {
         match self.reason.name {
+            _ if !self.made.is_empty() => {
+                "What the calls did stays. Send the request again under the same key, if it has one: it is taken up, and calls \
+                 that were answered are not made again. Else look first what they did; to call again makes them again."
+            }
             "session_not_found" | "session_closed" => "Start a session with lisp_session_start.",
             "session_owner_mismatch" => "Use a session of your own; lisp_session_list shows them.",
             "session_busy" => "Wait until the running program is over, then call again.",
@@ -43,6 +63,10 @@ impl SessionError {
 
     /// The answer, the same in every profile.
     pub fn answered(&self) -> Answered {
+        Answered::new(envelope::plain(self.object(), true), Some(self.reason.name))
+    }
+
+    fn object(&self) -> Json {
         let mut object = json!({
             "status": "error",
             "reason": self.reason.name,
@@ -52,6 +76,56 @@ impl SessionError {
         if let Some(detail) = &self.detail {
             object["detail"] = detail.clone();
         }
-        Answered::new(envelope::plain(object, true), Some(self.reason.name))
+        if !self.made.is_empty() {
+            let made = self.made.join(", ");
+            object["message"] =
+                format!("{}; calls that the program made before: {made}", self.message).into();
+            object["calls_made"] = json!(self.made);
+        }
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_upstream::ledger::Status;
+
+    use super::*;
+
+    fn call(tool: &str, effect: &'static str) -> LedgerEntry {
+        LedgerEntry {
+            server: "crm".to_owned(),
+            tool: tool.to_owned(),
+            status: Status::Ok,
+            duration_ms: 1,
+            result_bytes: None,
+            oversize: false,
+            reason: None,
+            error: None,
+            recalled: false,
+            effect,
+            args_hash: String::new(),
+            overview: None,
+        }
+    }
+
+    #[test]
+    fn who_is_told_that_nothing_was_kept_is_told_of_calls_that_stay() {
+        let error = || SessionError::new(Reason::SESSIONS_UNAVAILABLE, "nothing was kept");
+        let calls =
+            [call("find", "read"), call("put", "write"), call("put", "write"), call("odd", "unknown")];
+        let told = error().after(&calls).object();
+        assert_eq!(told["calls_made"], json!(["crm/put", "crm/odd"]));
+        assert_eq!(told["message"], "nothing was kept; calls that the program made before: crm/put, crm/odd");
+        assert!(
+            told["feedback"].as_str().is_some_and(|text| text.starts_with("What the calls did stays.")),
+            "{told}"
+        );
+        let told = error().after(&calls[..1]).object();
+        assert_eq!((&told["calls_made"], &told["message"]), (&Json::Null, &json!("nothing was kept")));
+        assert!(
+            told["feedback"].as_str().is_some_and(|text| text.starts_with("Nothing was changed.")),
+            "{told}"
+        );
     }
 }

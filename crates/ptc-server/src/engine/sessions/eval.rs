@@ -224,7 +224,7 @@ impl Engine {
         let receipt = receipt.filter(|_| reservation.is_stored()).map(|one| one.filled(&answered));
         let kept = receipt.is_some();
         if let Err(error) = reservation.commit(next, verdict.dump.take(), receipt).await {
-            return over(error.answered());
+            return over(error.after(ledger.as_deref().unwrap_or_default()).answered());
         }
         if !reservation.is_stored() && payload.error.is_none() {
             session.nothing_waits();
