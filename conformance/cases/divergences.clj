@@ -57,8 +57,6 @@
 [(assoc {"first_name" 1} :first-name 2) (dissoc {"a" 1} :a) (merge {"a" 1} {:a 2})]  ;=> [{"first_name" 2} {} {"a" 2}]
 ; divergence: D20
 [(update {"a_b" 1} :a-b inc) (update-in {"a" {"b" 1}} [:a :b] inc) (assoc-in {"a" {"b" 1}} [:a :b] 5) (set/rename-keys {"a" 1} {:a :c})]  ;=> [{"a_b" 2} {"a" {"b" 2}} {"a" {"b" 5}} {:c 1}]
-; divergence: D20
-[(merge-with + {"a" 1} {:a 2}) (conj {"a" 1} [:a 2]) (into {"a" 1} {:a 2})]  ;=> [{"a" 1, :a 2} {"a" 1, :a 2} {"a" 1, :a 2}]
 ; divergence: D21
 (contains? [10 20] 10)  ;=> true
 ; divergence: D22

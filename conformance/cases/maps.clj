@@ -127,4 +127,5 @@
 
 ;; Keys are apart where they are written, and numbers as keys are those of their kind.
 [(count (into {"a" 1} {:a 2})) (count (zipmap ["a" :a] [1 2])) (count {"a" 1 :a 2})]  ;=> [2 2 2]
+[(merge-with + {"a" 1} {:a 2}) (conj {"a" 1} [:a 2]) (into {"a" 1} {:a 2})]  ;=> [{"a" 1, :a 2} {"a" 1, :a 2} {"a" 1, :a 2}]
 [(get {1 :a} 1.0) (contains? #{1} 1.0)]  ;=> [nil false]
