@@ -13,6 +13,7 @@ pub mod error;
 pub mod float;
 mod globals;
 pub mod heap;
+mod instructions;
 pub mod interchange;
 mod interrupt;
 pub mod json;

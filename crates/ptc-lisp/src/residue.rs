@@ -11,10 +11,8 @@
 //! This is computed wherever code comes from, the compiler or a dump, and is never part of a dump: code from outside
 //! must not say what need not be looked at.
 
-use crate::code::{Const, Op, Reg};
-
-/// All registers of the frame, for functions that are not followed.
-pub const ALL: u32 = u32::MAX;
+use crate::code::{Const, Op, Reg, Residue};
+use crate::instructions::{Flow, Operand};
 
 /// What is to be known of an arity besides its instructions.
 #[derive(Clone, Copy)]
@@ -36,7 +34,7 @@ pub fn settle(ops: &mut [Op], body: Body, consts: &[Const]) {
     for (op, before) in ops.iter_mut().zip(before) {
         if let Op::Return { src, residue } = op {
             // What is given back is moved away.
-            *residue = before.unwrap_or(0) & !bit(*src);
+            *residue = Residue(before.unwrap_or(0) & !bit(*src));
         }
     }
 }
@@ -57,7 +55,6 @@ pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
     }
     let mut before: Before = vec![None; ops.len()];
     *before.first_mut()? = Some(row(0, usize::from(body.params)));
-    let place = |to: u32| (to - body.start) as usize;
     loop {
         // Most jumps go forward, so one round is enough but for loops.
         let mut changed_behind = false;
@@ -72,29 +69,19 @@ pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
                 *known = Some(all);
                 Some(())
             };
-            match op {
-                Op::Return { .. } | Op::TailCall { .. } | Op::Throw { .. } => {}
-                Op::Jump { to } => meet(place(to), after)?,
-                Op::JumpIfNot { to, .. } | Op::JumpIf { to, .. } | Op::JumpIfNil { to, .. } => {
-                    meet(place(to), after)?;
-                    meet(at + 1, after)?;
+            let flow = op.flow();
+            // What is made in one pass goes where the last of the calls would put it.
+            if let Flow::Pipe(calls) | Flow::Fuse(calls) = flow {
+                let last = at + usize::from(calls);
+                if let Op::CallBuiltin { dst, .. } = *ops.get(last)? {
+                    meet(last + 1, after | bit(dst))?;
                 }
-                // What it makes in one pass goes where the last of its calls would put it.
-                Op::Pipe { n } | Op::Fuse { n } => {
-                    meet(at + 1, after)?;
-                    let skipped = at + 1 + usize::from(n);
-                    if matches!(op, Op::Fuse { .. }) {
-                        meet(skipped + 1, after)?;
-                    }
-                    if let Op::CallBuiltin { dst, .. } = *ops.get(skipped - 1)? {
-                        meet(skipped, after | bit(dst))?;
-                    }
-                }
-                _ if op.may_skip() => {
-                    meet(at + 1, after)?;
-                    meet(at + 2, after)?;
-                }
-                _ => meet(at + 1, after)?,
+            }
+            // Behind the calls of a pipe it goes on as if they had been made.
+            let skips_calls = matches!(flow, Flow::Pipe(_));
+            let [next, other] = flow.paths(body.start + at as u32);
+            for to in next.into_iter().chain(other.filter(|_| !skips_calls)) {
+                meet((to - body.start) as usize, after)?;
             }
         }
         if !changed_behind {
@@ -113,72 +100,42 @@ fn is_counted(constant: Option<&Const>) -> bool {
 
 /// Which registers may hold what is counted after an instruction.
 fn step(op: Op, before: u32, consts: &[Const]) -> u32 {
-    let set = |dst: Reg, counted: bool| if counted { before | bit(dst) } else { before & !bit(dst) };
-    match op {
-        Op::Nil { dst }
-        | Op::Bool { dst, .. }
-        | Op::Int { dst, .. }
-        | Op::HasGlobal { dst, .. }
-        | Op::Equal { dst, .. }
-        | Op::Not { dst, .. }
-        | Op::Catches { dst, .. } => set(dst, false),
-        Op::Const { dst, at } => set(dst, is_counted(consts.get(at as usize))),
-        Op::Copy { dst, src } => set(dst, before & bit(src) != 0),
-        Op::Move { dst, src } if dst != src => set(dst, before & bit(src) != 0) & !bit(src),
+    let (mut emptied, mut filled) = (0, 0);
+    op.operands(|operand| match operand {
+        Operand::Out(reg)
+        | Operand::OutSelf(reg)
+        | Operand::OutCall(reg, _)
+        | Operand::OutSkip(reg)
+        | Operand::OutCaught(reg)
+        | Operand::InOut(reg) => filled |= bit(reg),
         // Whatever went through arithmetic is a number, and not counted unless it is a large one or a decimal.
-        Op::Add { dst, a, b }
-        | Op::Sub { dst, a, b }
-        | Op::Mul { dst, a, b }
-        | Op::Less { dst, a, b }
-        | Op::LessEq { dst, a, b } => before & !(bit(dst) | bit(a) | bit(b)),
-        Op::AddInt { dst, a, .. } => before & !(bit(dst) | bit(a)),
-        Op::IfLess { a, b } | Op::IfLessEq { a, b } => before & !(bit(a) | bit(b)),
-        Op::IfLessInt { a, .. }
-        | Op::IfLessEqInt { a, .. }
-        | Op::IfMoreInt { a, .. }
-        | Op::IfMoreEqInt { a, .. } => before & !bit(a),
-        Op::Capture { dst, .. }
-        | Op::SelfFn { dst }
-        | Op::Sibling { dst, .. }
-        | Op::SiblingOf { dst, .. }
-        | Op::Function { dst, .. }
-        | Op::Global { dst, .. }
-        | Op::GlobalOrNil { dst, .. }
-        | Op::Export { dst, .. }
-        | Op::Data { dst, .. }
-        | Op::History { dst, .. }
-        | Op::Lookup { dst, .. }
-        | Op::Vector { dst, .. }
-        | Op::Map { dst, .. }
-        | Op::Set { dst, .. }
-        | Op::Walk { dst, .. }
-        | Op::Next { dst, .. }
-        | Op::TakeSlot { dst, .. }
-        | Op::Unreduce { src: dst } => set(dst, true),
-        // Arguments are gone after a call. A builtin that is named leaves the register before them alone.
-        Op::Call { dst, f, n } => before & !row(f, usize::from(n) + 1) | bit(dst),
-        Op::CallGlobal { dst, f, n, .. } => before & !row(f, usize::from(n) + 1) | bit(dst),
-        Op::CallBuiltin { dst, f, n, .. } => before & !row(f + 1, usize::from(n)) | bit(dst),
-        Op::Move { .. }
-        | Op::Pipe { .. }
-        | Op::Fuse { .. }
-        | Op::Define { .. }
-        | Op::Jump { .. }
-        | Op::JumpIfNot { .. }
-        | Op::JumpIf { .. }
-        | Op::JumpIfNil { .. }
-        | Op::IfEqual { .. }
-        | Op::IfEqualInt { .. }
-        | Op::CountBelowInt { .. }
-        | Op::CountAboveInt { .. }
-        | Op::CountBelow { .. }
-        | Op::CountAbove { .. }
-        | Op::TailCall { .. }
-        | Op::Return { .. }
-        | Op::Try { .. }
-        | Op::EndTry
-        | Op::Throw { .. } => before,
-    }
+        Operand::OutPlain(reg) | Operand::OutNumber(reg) | Operand::InNumber(reg) => emptied |= bit(reg),
+        Operand::OutConst(reg, at) if is_counted(consts.get(at as usize)) => filled |= bit(reg),
+        Operand::OutConst(reg, _) => emptied |= bit(reg),
+        Operand::Copy(reg, from) | Operand::Move(reg, from) if before & bit(from) != 0 => {
+            filled |= bit(reg);
+            let is_moved = matches!(operand, Operand::Move(..));
+            emptied |= if is_moved { bit(from) } else { 0 };
+        }
+        Operand::Copy(reg, _) | Operand::Move(reg, _) => emptied |= bit(reg),
+        Operand::CallRow(f, n) | Operand::GlobalRow(f, n) => emptied |= row(f, usize::from(n) + 1),
+        Operand::BuiltinRow(f, n) => emptied |= row(f + 1, usize::from(n)),
+        // What these leave in registers that they read is not looked into.
+        Operand::Source(_)
+        | Operand::In(_)
+        | Operand::InCounter(_)
+        | Operand::Row(..)
+        | Operand::Pairs(..)
+        | Operand::CaptureRow(..)
+        | Operand::Const(_)
+        | Operand::Keyword(_)
+        | Operand::Global(_)
+        | Operand::Captured(_)
+        | Operand::Func(_)
+        | Operand::Sibling(_)
+        | Operand::Nth(_) => {}
+    });
+    before & !emptied | filled
 }
 
 #[cfg(test)]
@@ -190,14 +147,14 @@ mod tests {
         let mut ops = ops.to_vec();
         settle(&mut ops, Body { start: 0, params: 1, registers: 8 }, &[]);
         let residue = |op: &Op| match op {
-            Op::Return { residue, .. } => Some(*residue),
+            Op::Return { residue, .. } => Some(residue.0),
             _ => None,
         };
         ops.iter().filter_map(residue).collect()
     }
 
     const fn done(src: Reg) -> Op {
-        Op::Return { src, residue: ALL }
+        Op::Return { src, residue: Residue::ALL }
     }
 
     #[test]
@@ -223,7 +180,7 @@ mod tests {
                 &[0],
             ),
             (&[Op::Call { dst: 1, f: 2, n: 0 }, Op::Add { dst: 2, a: 1, b: 0 }, done(2)], &[0]),
-            (&[Op::Try { dst: 1, to: 2 }, Op::EndTry, done(0)], &[ALL]),
+            (&[Op::Try { dst: 1, to: 2 }, Op::EndTry {}, done(0)], &[u32::MAX]),
         ];
         for (ops, expected) in cases {
             assert_eq!(residues(ops), *expected, "{ops:?}");

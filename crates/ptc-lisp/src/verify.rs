@@ -20,6 +20,7 @@
 //! walk, captures of a sibling) it looks at.
 
 use crate::code::{Const, Op, Reg, Unit};
+use crate::instructions::{Flow, Operand};
 use crate::residue::Body;
 
 /// What is wrong with code: the instruction and why.
@@ -143,14 +144,6 @@ struct Check<'u> {
 type Checked = Result<(), &'static str>;
 
 impl Check<'_> {
-    fn reg(&self, reg: Reg) -> Checked {
-        self.row(reg, 1)
-    }
-
-    fn regs<const N: usize>(&self, regs: [Reg; N]) -> Checked {
-        regs.into_iter().try_for_each(|reg| self.reg(reg))
-    }
-
     fn row(&self, first: Reg, count: usize) -> Checked {
         let fits = usize::from(first) + count <= usize::from(self.region.registers);
         fits.then_some(()).ok_or("a register is outside of the frame")
@@ -215,124 +208,62 @@ impl Check<'_> {
     }
 
     fn operand(&self, at: u32, op: Op) -> Checked {
-        match op {
-            // Which definitions a prelude has, the machine looks up.
-            Op::Nil { dst }
-            | Op::Bool { dst, .. }
-            | Op::Int { dst, .. }
-            | Op::SelfFn { dst }
-            | Op::Export { dst, .. } => self.reg(dst),
-            Op::Const { dst, at } | Op::Data { dst, at } => {
-                self.constant(at)?;
-                self.reg(dst)
+        let mut checked = self.destination(at, op.flow());
+        op.operands(|operand| checked = checked.and_then(|()| self.role(operand)));
+        checked
+    }
+
+    /// Whether execution may go where an instruction sends it.
+    fn destination(&self, at: u32, flow: Flow) -> Checked {
+        match flow {
+            Flow::Jump(to) => self.target(to),
+            Flow::Branch(to) | Flow::Open(to) => self.forward(at, to),
+            Flow::Compare => self.forward_jump_after(at),
+            Flow::Count => self.jump_after(at),
+            Flow::Pipe(calls) | Flow::Fuse(calls) => self.chain(at + 1, calls),
+            Flow::Next | Flow::Skip | Flow::Close | Flow::Leave | Flow::Raise => Ok(()),
+        }
+    }
+
+    /// Whether there is what an operand names, as its role wants it.
+    fn role(&self, operand: Operand) -> Checked {
+        let holds = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+        match operand {
+            Operand::OutCall(reg, f) => {
+                holds(reg <= f, INSIDE)?;
+                self.row(reg, 1)
             }
-            Op::Copy { dst, src } | Op::Move { dst, src } | Op::Not { dst, src } | Op::Walk { dst, src } => {
-                self.regs([dst, src])
+            Operand::Out(reg)
+            | Operand::OutPlain(reg)
+            | Operand::OutNumber(reg)
+            | Operand::OutSelf(reg)
+            | Operand::OutConst(reg, _)
+            | Operand::OutSkip(reg)
+            | Operand::OutCaught(reg)
+            | Operand::Copy(reg, _)
+            | Operand::Move(reg, _)
+            | Operand::Source(reg)
+            | Operand::In(reg)
+            | Operand::InNumber(reg)
+            | Operand::InCounter(reg)
+            | Operand::InOut(reg) => self.row(reg, 1),
+            Operand::CallRow(f, n) | Operand::GlobalRow(f, n) | Operand::BuiltinRow(f, n) => {
+                self.row(f, usize::from(n) + 1)
             }
-            Op::Capture { dst, at } => {
-                let there = at < self.region.captures;
-                there.then_some(()).ok_or("a captured value is missing")?;
-                self.reg(dst)
+            Operand::Row(first, n) => self.row(first, usize::from(n)),
+            Operand::Pairs(first, n) => self.row(first, 2 * usize::from(n)),
+            Operand::CaptureRow(first, func) => self.row(first, usize::from(self.captures_of(func)?)),
+            Operand::Const(at) => self.constant(at).map(|_| ()),
+            Operand::Keyword(at) => {
+                holds(matches!(self.constant(at)?, Const::Keyword(_)), "a lookup is not by keyword")
             }
-            Op::Sibling { dst, func } => {
-                let equal = self.captures_of(func)? == self.region.captures;
-                equal.then_some(()).ok_or("a sibling captures something else")?;
-                self.reg(dst)
+            Operand::Global(at) => self.global(at),
+            Operand::Captured(at) => holds(at < self.region.captures, "a captured value is missing"),
+            Operand::Func(func) => self.captures_of(func).map(|_| ()),
+            Operand::Sibling(func) => {
+                holds(self.captures_of(func)? == self.region.captures, "a sibling captures something else")
             }
-            Op::SiblingOf { dst, of, func } => {
-                self.captures_of(func)?;
-                self.regs([dst, of])
-            }
-            Op::Function { dst, first, func } => {
-                self.row(first, usize::from(self.captures_of(func)?))?;
-                self.reg(dst)
-            }
-            Op::Global { dst: reg, at }
-            | Op::GlobalOrNil { dst: reg, at }
-            | Op::HasGlobal { dst: reg, at }
-            | Op::Define { src: reg, at } => {
-                self.global(at)?;
-                self.reg(reg)
-            }
-            Op::History { dst, nth } => {
-                (nth > 0).then_some(()).ok_or("results are counted from one")?;
-                self.reg(dst)
-            }
-            Op::Jump { to } => self.target(to),
-            Op::JumpIfNot { src, to } | Op::JumpIf { src, to } | Op::JumpIfNil { src, to } => {
-                self.forward(at, to)?;
-                self.reg(src)
-            }
-            Op::Try { dst, to } => {
-                self.forward(at, to)?;
-                self.reg(dst)
-            }
-            Op::EndTry => Ok(()),
-            Op::Call { dst, f, n } => {
-                (dst <= f).then_some(()).ok_or(INSIDE)?;
-                self.row(f, usize::from(n) + 1)?;
-                self.reg(dst)
-            }
-            Op::CallBuiltin { dst, f, n, .. } => {
-                (dst <= f).then_some(()).ok_or(INSIDE)?;
-                self.row(f, usize::from(n) + 1)?;
-                self.reg(dst)
-            }
-            Op::Pipe { n } | Op::Fuse { n } => self.chain(at + 1, n),
-            Op::TailCall { f, n } => self.row(f, usize::from(n) + 1),
-            Op::Return { src, .. } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
-            Op::Add { dst, a, b }
-            | Op::Sub { dst, a, b }
-            | Op::Mul { dst, a, b }
-            | Op::Less { dst, a, b }
-            | Op::LessEq { dst, a, b }
-            | Op::Equal { dst, a, b } => self.regs([dst, a, b]),
-            Op::AddInt { dst, a, .. } => self.regs([dst, a]),
-            Op::IfLess { a, b } | Op::IfLessEq { a, b } | Op::IfEqual { a, b } => {
-                self.forward_jump_after(at)?;
-                self.regs([a, b])
-            }
-            Op::IfLessInt { a, .. }
-            | Op::IfLessEqInt { a, .. }
-            | Op::IfMoreInt { a, .. }
-            | Op::IfMoreEqInt { a, .. }
-            | Op::IfEqualInt { a, .. } => {
-                self.forward_jump_after(at)?;
-                self.reg(a)
-            }
-            Op::CountBelowInt { a, .. } | Op::CountAboveInt { a, .. } => {
-                self.jump_after(at)?;
-                self.reg(a)
-            }
-            Op::CountBelow { a, b, .. } | Op::CountAbove { a, b, .. } => {
-                self.jump_after(at)?;
-                self.regs([a, b])
-            }
-            Op::CallGlobal { dst, f, n, at } => {
-                (dst <= f).then_some(()).ok_or(INSIDE)?;
-                self.global(u32::from(at))?;
-                self.row(f, usize::from(n) + 1)?;
-                self.reg(dst)
-            }
-            Op::Lookup { dst, map, key } => {
-                let keyword = matches!(self.constant(u32::from(key))?, Const::Keyword(_));
-                keyword.then_some(()).ok_or("a lookup is not by keyword")?;
-                self.regs([dst, map])
-            }
-            Op::Vector { dst, first, n } | Op::Set { dst, first, n } => {
-                self.row(first, usize::from(n))?;
-                self.reg(dst)
-            }
-            Op::Map { dst, first, n } => {
-                self.row(first, 2 * usize::from(n))?;
-                self.reg(dst)
-            }
-            Op::Next { dst, walk } => self.regs([dst, walk]),
-            Op::TakeSlot { dst, map, key } => self.regs([dst, map, key]),
-            Op::Catches { dst, src, class } => {
-                self.constant(u32::from(class))?;
-                self.regs([dst, src])
-            }
+            Operand::Nth(nth) => holds(nth > 0, "results are counted from one"),
         }
     }
 
@@ -361,73 +292,18 @@ impl Check<'_> {
 
     /// Where execution can go from an instruction, with how many `Try`s open.
     fn paths(&self, at: u32, open: u16) -> Result<[Option<(u32, u16)>; 2], &'static str> {
-        let next = Some((at + 1, open));
-        let closed = || if open == 0 { Ok([None, None]) } else { Err("a try is left open") };
-        Ok(match self.unit.ops[at as usize] {
-            Op::Jump { to } => [Some((to, open)), None],
-            Op::JumpIfNot { to, .. } | Op::JumpIf { to, .. } | Op::JumpIfNil { to, .. } => {
-                [next, Some((to, open))]
-            }
-            Op::Next { .. } | Op::Unreduce { .. } => [next, Some((at + 2, open))],
-            Op::Pipe { n } => [next, Some((at + 1 + u32::from(n), open))],
-            // Behind the calls it goes on as they do.
-            Op::Fuse { n } => [next, Some((at + 2 + u32::from(n), open))],
-            Op::IfLess { .. }
-            | Op::IfLessEq { .. }
-            | Op::IfEqual { .. }
-            | Op::IfLessInt { .. }
-            | Op::IfLessEqInt { .. }
-            | Op::IfMoreInt { .. }
-            | Op::IfMoreEqInt { .. }
-            | Op::IfEqualInt { .. }
-            | Op::CountBelowInt { .. }
-            | Op::CountAboveInt { .. }
-            | Op::CountBelow { .. }
-            | Op::CountAbove { .. } => [next, Some((at + 2, open))],
-            Op::Try { to, .. } => {
+        let flow = self.unit.ops[at as usize].flow();
+        let after = match flow {
+            Flow::Open(_) => {
                 let more = open.checked_add(1).filter(|more| *more != UNREACHED);
-                [Some((at + 1, more.ok_or("too many tries are open")?)), Some((to, open))]
+                more.ok_or("too many tries are open")?
             }
-            Op::EndTry => [Some((at + 1, open.checked_sub(1).ok_or("no try is open")?)), None],
-            Op::Return { .. } | Op::TailCall { .. } => closed()?,
-            Op::Throw { .. } => [None, None],
-            Op::Nil { .. }
-            | Op::Bool { .. }
-            | Op::Int { .. }
-            | Op::Const { .. }
-            | Op::Copy { .. }
-            | Op::Move { .. }
-            | Op::Capture { .. }
-            | Op::SelfFn { .. }
-            | Op::Sibling { .. }
-            | Op::SiblingOf { .. }
-            | Op::Function { .. }
-            | Op::Global { .. }
-            | Op::GlobalOrNil { .. }
-            | Op::HasGlobal { .. }
-            | Op::Export { .. }
-            | Op::Define { .. }
-            | Op::Data { .. }
-            | Op::History { .. }
-            | Op::Call { .. }
-            | Op::CallBuiltin { .. }
-            | Op::CallGlobal { .. }
-            | Op::Add { .. }
-            | Op::AddInt { .. }
-            | Op::Sub { .. }
-            | Op::Mul { .. }
-            | Op::Less { .. }
-            | Op::LessEq { .. }
-            | Op::Equal { .. }
-            | Op::Not { .. }
-            | Op::Lookup { .. }
-            | Op::Vector { .. }
-            | Op::Map { .. }
-            | Op::Set { .. }
-            | Op::Walk { .. }
-            | Op::TakeSlot { .. }
-            | Op::Catches { .. } => [next, None],
-        })
+            Flow::Close => open.checked_sub(1).ok_or("no try is open")?,
+            Flow::Leave if open > 0 => return Err("a try is left open"),
+            _ => open,
+        };
+        let [next, other] = flow.paths(at);
+        Ok([next.map(|to| (to, after)), other.map(|to| (to, open))])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::builtins::BuiltinId;
-use crate::code::{Arity, Func};
+use crate::code::{Arity, Func, Residue};
 
 /// A unit of one function without parameters, with three registers, two captures and one constant.
 fn unit(ops: &[Op]) -> Unit {
@@ -17,9 +17,9 @@ fn good_code_passes_and_says_where_tries_are_open() {
     let ops = [
         Op::Try { dst: 0, to: 4 },
         Op::Call { dst: 0, f: 1, n: 1 },
-        Op::EndTry,
+        Op::EndTry {},
         Op::Jump { to: 4 },
-        Op::Return { src: 0, residue: 0 },
+        Op::Return { src: 0, residue: Residue(0) },
     ];
     let layout = verify(&unit(&ops)).expect("it is fine");
     assert_eq!([0, 1, 2, 3, 4].map(|pc| layout.open_tries(pc)), [0, 1, 1, 0, 0].map(Some));
@@ -29,7 +29,7 @@ fn good_code_passes_and_says_where_tries_are_open() {
 
 #[test]
 fn bad_code_is_refused_with_a_reason() {
-    let done = Op::Return { src: 0, residue: 0 };
+    let done = Op::Return { src: 0, residue: Residue(0) };
     let call = |dst, f, n| Op::CallBuiltin { dst, f, n, id: BuiltinId(0) };
     let cases: &[(&[Op], &str)] = &[
         (&[Op::Nil { dst: 3 }, done], "a register is outside of the frame"),
@@ -44,7 +44,7 @@ fn bad_code_is_refused_with_a_reason() {
         (&[Op::History { dst: 0, nth: 0 }, done], "results are counted from one"),
         (&[Op::Jump { to: 2 }, done], "a jump leaves the function"),
         (&[Op::Nil { dst: 0 }, Op::JumpIf { src: 0, to: 0 }, done], "only plain jumps may go back"),
-        (&[Op::Try { dst: 0, to: 0 }, Op::EndTry, done], "only plain jumps may go back"),
+        (&[Op::Try { dst: 0, to: 0 }, Op::EndTry {}, done], "only plain jumps may go back"),
         (&[Op::Pipe { n: 1 }, done], "the calls of a pipe are missing"),
         (&[Op::Pipe { n: 1 }], "the calls of a pipe are missing"),
         (&[Op::Pipe { n: 0 }, done], "the calls of a pipe are missing"),
@@ -56,7 +56,7 @@ fn bad_code_is_refused_with_a_reason() {
         (&[Op::Next { dst: 0, walk: 1 }, done], "the code runs off its end"),
         (&[Op::Try { dst: 0, to: 1 }, done], "a try is open on one path and not on another"),
         (&[Op::CountBelowInt { a: 0, step: 1, value: 9 }, done, done], "a count has no jump after it"),
-        (&[Op::EndTry, done], "no try is open"),
+        (&[Op::EndTry {}, done], "no try is open"),
         (&[Op::Try { dst: 0, to: 2 }, done, done], "a try is left open"),
         (&[], "an arity has no code"),
     ];
@@ -73,7 +73,7 @@ fn naming(ops: &[Op]) -> Unit {
 /// The loop takes this jump without a look at the meters, so code that went back here would never end.
 #[test]
 fn the_jump_after_every_comparison_goes_forward() {
-    let done = Op::Return { src: 0, residue: 0 };
+    let done = Op::Return { src: 0, residue: Residue(0) };
     let comparisons = [
         Op::IfLess { a: 0, b: 1 },
         Op::IfLessEq { a: 0, b: 1 },
@@ -113,7 +113,7 @@ fn the_jump_after_every_comparison_goes_forward() {
 /// Registers of a called function are emptied after its result was handed over.
 #[test]
 fn the_result_of_every_call_goes_below_the_called_functions_registers() {
-    let done = Op::Return { src: 0, residue: 0 };
+    let done = Op::Return { src: 0, residue: Residue(0) };
     let calls: [fn(u16, u16) -> Op; 3] = [
         |dst, f| Op::Call { dst, f, n: 0 },
         |dst, f| Op::CallBuiltin { dst, f, n: 0, id: BuiltinId(0) },
@@ -133,7 +133,7 @@ fn the_result_of_every_call_goes_below_the_called_functions_registers() {
 /// Each instruction with one register too many; each register on its own.
 #[test]
 fn every_register_of_every_instruction_is_looked_at() {
-    let done = Op::Return { src: 0, residue: 0 };
+    let done = Op::Return { src: 0, residue: Residue(0) };
     let jump = Op::Jump { to: 2 };
     let key = 1;
     let outside: &[&[Op]] = &[
@@ -161,11 +161,11 @@ fn every_register_of_every_instruction_is_looked_at() {
         &[Op::JumpIfNot { src: 3, to: 1 }, done],
         &[Op::JumpIf { src: 3, to: 1 }, done],
         &[Op::JumpIfNil { src: 3, to: 1 }, done],
-        &[Op::Try { dst: 3, to: 2 }, Op::EndTry, done],
+        &[Op::Try { dst: 3, to: 2 }, Op::EndTry {}, done],
         &[Op::CallBuiltin { dst: 0, f: 2, n: 1, id: BuiltinId(0) }, done],
         &[Op::CallGlobal { dst: 0, f: 2, n: 1, at: 0 }, done],
         &[Op::TailCall { f: 2, n: 1 }],
-        &[Op::Return { src: 3, residue: 0 }],
+        &[Op::Return { src: 3, residue: Residue(0) }],
         &[Op::Throw { src: 3 }],
         &[Op::Unreduce { src: 3 }, done, done],
         &[Op::Add { dst: 3, a: 0, b: 0 }, done],
@@ -218,7 +218,7 @@ fn every_register_of_every_instruction_is_looked_at() {
 
 #[test]
 fn parameters_fit_and_siblings_capture_alike() {
-    let done = Op::Return { src: 0, residue: 0 };
+    let done = Op::Return { src: 0, residue: Residue(0) };
     for (params, variadic, fits) in [(3, false, true), (2, true, true), (3, true, false), (4, false, false)] {
         let mut unit = unit(&[done]);
         unit.funcs[0].arities[0] = Arity { params, variadic, registers: 3, entry: 0 };

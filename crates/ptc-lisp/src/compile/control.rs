@@ -3,8 +3,7 @@
 use super::{Builder, Result, too_large};
 use crate::analyze::node::{LetfnNode, Local, Node, NodeKind, ReduceNode, TryNode};
 use crate::builtins::{Run, registry};
-use crate::code::{Const, Op, Reg};
-use crate::residue;
+use crate::code::{Const, Op, Reg, Residue};
 
 impl Builder<'_> {
     pub(super) fn control(&mut self, node: &Node, dst: Reg) -> Result {
@@ -217,7 +216,7 @@ impl Builder<'_> {
         let value = thrown + 1;
         let guard = self.emit(Op::Try { dst: thrown, to: 0 });
         self.try_catch(node, value)?;
-        self.emit(Op::EndTry);
+        self.emit(Op::EndTry {});
         self.effect(finally)?;
         self.emit(Op::Move { dst, src: value });
         let end = self.emit(Op::Jump { to: 0 });
@@ -238,7 +237,7 @@ impl Builder<'_> {
         let (matches, value) = (thrown + 1, thrown + 2);
         let guard = self.emit(Op::Try { dst: thrown, to: 0 });
         self.expr(&node.body, value)?;
-        self.emit(Op::EndTry);
+        self.emit(Op::EndTry {});
         let mut ends = vec![self.emit(Op::Jump { to: 0 })];
         self.land(guard);
         for (class, local, body) in &node.catches {
@@ -271,7 +270,7 @@ impl Builder<'_> {
         match &node.kind {
             NodeKind::Local(local, _) => {
                 let src = self.register(*local);
-                self.emit(Op::Return { src, residue: residue::ALL });
+                self.emit(Op::Return { src, residue: Residue::ALL });
             }
             NodeKind::If(test, then, other) => {
                 let skip = self.branch(test, false)?;
@@ -319,7 +318,7 @@ impl Builder<'_> {
             _ => {
                 let src = self.alloc(1)?;
                 self.expr(node, src)?;
-                self.emit(Op::Return { src, residue: residue::ALL });
+                self.emit(Op::Return { src, residue: Residue::ALL });
             }
         }
         self.next = mark;

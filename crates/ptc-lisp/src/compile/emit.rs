@@ -49,18 +49,6 @@ impl Pool {
     }
 }
 
-/// The jump target of an instruction.
-pub fn target(op: &mut Op) -> Option<&mut u32> {
-    match op {
-        Op::Jump { to }
-        | Op::JumpIf { to, .. }
-        | Op::JumpIfNot { to, .. }
-        | Op::JumpIfNil { to, .. }
-        | Op::Try { to, .. } => Some(to),
-        _ => None,
-    }
-}
-
 /// Builtins that have an instruction of their own when called with two arguments.
 fn binary(name: &str, dst: Reg, a: Reg, b: Reg) -> Option<Op> {
     Some(match name {
@@ -134,7 +122,7 @@ impl Builder<'_> {
     /// Makes the jump at `at` go to the next instruction.
     pub(super) fn land(&mut self, at: usize) {
         let here = self.here();
-        if let Some(to) = target(&mut self.ops[at]) {
+        if let Some(to) = self.ops[at].target_mut() {
             *to = here;
         }
     }

@@ -100,7 +100,7 @@ impl Compiler {
     fn append(&mut self, ops: Vec<Op>, spans: Vec<Span>) -> Result<u32> {
         let entry = u32::try_from(self.unit.ops.len()).map_err(|_| too_large())?;
         self.unit.ops.extend(ops.into_iter().map(|mut op| {
-            if let Some(to) = emit::target(&mut op) {
+            if let Some(to) = op.target_mut() {
                 *to += entry;
             }
             op

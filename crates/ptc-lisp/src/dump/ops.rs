@@ -1,15 +1,10 @@
-//! The numbers of instructions: one table, from which both writing and reading are made.
-//!
-//! Each line is a number, an instruction and its operands in the order they are written. An instruction
-//! of `code.rs` that is not in the table does not compile. A number is never used again for something
-//! else; when the operands of an instruction change, it takes a new number and the old one stays
-//! readable by hand.
+//! Instructions in dumps: their number, then their operands, in the order of the table (`instructions.rs`).
 
 use super::bytes::Read;
 use super::{DumpError, read, write};
 use crate::builtins::{BuiltinId, registry};
-use crate::code::Op;
-use crate::residue::ALL;
+use crate::code::{Op, Residue};
+use crate::instructions::instructions;
 
 /// Something an instruction holds.
 trait Operand: Sized {
@@ -52,19 +47,22 @@ impl Operand for BuiltinId {
     }
 }
 
-/// The number of `Return`.
-const RETURN: u8 = 24;
+impl Operand for Residue {
+    // What a return has to empty is found out by whoever reads it.
+    fn write(self, _: &mut write::Writer<'_>) {}
 
-macro_rules! ops {
-    ($($number:literal $op:ident { $($field:ident),* })*) => {
+    fn read(_: &mut read::Reader<'_>) -> Read<Self> {
+        Ok(Residue::ALL)
+    }
+}
+
+macro_rules! numbered {
+    ($($(#[$doc:meta])* $number:literal $op:ident {
+        $($field:ident: $type:ty $(as $role:ident $(($with:ident))?)?),*
+    } -> $flow:ident $(($to:ident))?;)*) => {
         /// Writes an instruction.
         pub(super) fn write_op(op: Op, to: &mut write::Writer<'_>) {
             match op {
-                // What it has to empty is found out by whoever reads it.
-                Op::Return { src, .. } => {
-                    to.out.byte(RETURN);
-                    Operand::write(src, to);
-                }
                 $(Op::$op { $($field),* } => {
                     to.out.byte($number);
                     $(Operand::write($field, to);)*
@@ -75,7 +73,6 @@ macro_rules! ops {
         /// Reads an instruction.
         pub(super) fn read_op(from: &mut read::Reader<'_>) -> Read<Op> {
             Ok(match from.input.byte()? {
-                RETURN => Op::Return { src: Operand::read(from)?, residue: ALL },
                 $($number => Op::$op { $($field: Operand::read(from)?),* },)*
                 other => return Err(DumpError::unknown("instruction", other)),
             })
@@ -83,65 +80,4 @@ macro_rules! ops {
     };
 }
 
-ops! {
-    0 Nil { dst }
-    1 Bool { dst, value }
-    2 Int { dst, value }
-    3 Const { dst, at }
-    4 Copy { dst, src }
-    5 Move { dst, src }
-    6 Capture { dst, at }
-    7 SelfFn { dst }
-    8 Sibling { dst, func }
-    9 SiblingOf { dst, of, func }
-    10 Function { dst, first, func }
-    11 Global { dst, at }
-    12 GlobalOrNil { dst, at }
-    13 HasGlobal { dst, at }
-    14 Define { src, at }
-    15 Data { dst, at }
-    16 History { dst, nth }
-    17 Jump { to }
-    18 JumpIfNot { src, to }
-    19 JumpIf { src, to }
-    20 JumpIfNil { src, to }
-    21 Call { dst, f, n }
-    22 CallBuiltin { dst, f, n, id }
-    23 TailCall { f, n }
-    25 Add { dst, a, b }
-    26 AddInt { dst, a, value }
-    27 Sub { dst, a, b }
-    28 Mul { dst, a, b }
-    29 Less { dst, a, b }
-    30 LessEq { dst, a, b }
-    31 Equal { dst, a, b }
-    32 Not { dst, src }
-    33 Lookup { dst, map, key }
-    34 Vector { dst, first, n }
-    35 Map { dst, first, n }
-    36 Set { dst, first, n }
-    37 Walk { dst, src }
-    38 Next { dst, walk }
-    39 Unreduce { src }
-    40 TakeSlot { dst, map, key }
-    41 Try { dst, to }
-    42 EndTry {}
-    43 Catches { dst, src, class }
-    44 Throw { src }
-    45 IfLess { a, b }
-    46 IfLessEq { a, b }
-    47 IfEqual { a, b }
-    48 IfLessInt { a, value }
-    49 IfLessEqInt { a, value }
-    50 IfMoreInt { a, value }
-    51 IfMoreEqInt { a, value }
-    52 IfEqualInt { a, value }
-    53 CallGlobal { dst, f, n, at }
-    54 Export { dst, at }
-    55 CountBelowInt { a, step, value }
-    56 CountAboveInt { a, step, value }
-    57 CountBelow { a, b, step, equal }
-    58 CountAbove { a, b, step, equal }
-    59 Pipe { n }
-    60 Fuse { n }
-}
+instructions!(numbered);

@@ -10,6 +10,7 @@ use super::Machine;
 use super::fiber::{Fiber, State};
 use super::library::is_foreign;
 use crate::code::{Op, Reg, Unit};
+use crate::instructions::Operand;
 use crate::span::Span;
 
 /// What a program does with the answer to a call.
@@ -32,15 +33,17 @@ struct Fate {
 }
 
 /// What an instruction does to one register.
-enum Touch {
-    Reads,
-    Writes,
-    CopiesTo(Reg, Keeps),
-    Leaves,
+#[derive(Default)]
+struct Touch {
+    /// It reads it.
+    reads: bool,
+    /// It writes it, or leaves it empty.
+    writes: bool,
+    /// It writes it where it does not go on with the next instruction.
+    writes_beside: bool,
+    /// It puts what is in it there too.
+    copies_to: Option<Reg>,
 }
-
-/// Whether the register that is copied keeps its value.
-type Keeps = bool;
 
 impl Machine {
     /// What the program will do with the answer to a call that it waits for; `None` if it waits for no such call.
@@ -104,58 +107,21 @@ fn follow(unit: &Unit, from: impl Iterator<Item = u32>, reg: Reg) -> Fate {
         };
         match op {
             Op::Return { src, .. } => fate.returned |= src == reg,
-            Op::TailCall { f, n } => fate.read |= in_row(reg, f, usize::from(n) + 1),
-            Op::Throw { src } => fate.read |= src == reg,
-            Op::Jump { to } => open.push((to, reg)),
-            Op::JumpIfNot { src, to } | Op::JumpIf { src, to } | Op::JumpIfNil { src, to } => {
-                fate.read |= src == reg;
-                open.extend([(pc + 1, reg), (to, reg)]);
-            }
-            Op::IfLess { a, b } | Op::IfLessEq { a, b } | Op::IfEqual { a, b } => {
-                fate.read |= a == reg || b == reg;
-                open.extend([(pc + 1, reg), (pc + 2, reg)]);
-            }
-            Op::IfLessInt { a, .. }
-            | Op::IfLessEqInt { a, .. }
-            | Op::IfMoreInt { a, .. }
-            | Op::IfMoreEqInt { a, .. }
-            | Op::IfEqualInt { a, .. } => {
-                fate.read |= a == reg;
-                open.extend([(pc + 1, reg), (pc + 2, reg)]);
-            }
-            Op::CountBelowInt { a, .. } | Op::CountAboveInt { a, .. } => {
-                fate.read |= a == reg;
-                open.extend([(pc + 1, reg), (pc + 2, reg)]);
-            }
-            Op::CountBelow { a, b, .. } | Op::CountAbove { a, b, .. } => {
-                fate.read |= a == reg || b == reg;
-                open.extend([(pc + 1, reg), (pc + 2, reg)]);
-            }
-            Op::Next { dst, walk } => {
-                fate.read |= walk == reg;
-                open.push((pc + 1, reg));
-                open.extend((dst != reg).then_some((pc + 2, reg)));
-            }
             // An answer is never `reduced`.
             Op::Unreduce { src } => {
                 open.push((pc + 2, reg));
                 open.extend((src != reg).then_some((pc + 1, reg)));
             }
-            Op::Try { dst, to } => {
-                open.push((pc + 1, reg));
-                open.extend((dst != reg).then_some((to, reg)));
-            }
-            // The calls touch what the one pass touches; the loop stands behind them and a jump.
-            Op::Fuse { n } => open.extend([(pc + 1, reg), (pc + 2 + u32::from(n), reg)]),
-            op => match touch(unit, op, reg) {
-                Touch::Reads => fate.read = true,
-                Touch::Writes => {}
-                Touch::Leaves => open.push((pc + 1, reg)),
-                Touch::CopiesTo(to, keeps) => {
-                    open.push((pc + 1, to));
-                    open.extend(keeps.then_some((pc + 1, reg)));
+            op => {
+                let touch = touch(unit, op, reg);
+                fate.read |= touch.reads;
+                let [next, beside] = op.flow().paths(pc);
+                for to in next.into_iter().chain(beside) {
+                    let is_written = touch.writes || touch.writes_beside && Some(to) == beside;
+                    open.extend((!is_written).then_some((to, reg)));
+                    open.extend(touch.copies_to.map(|copy| (to, copy)));
                 }
-            },
+            }
         }
         if fate.read {
             break;
@@ -169,88 +135,46 @@ fn in_row(reg: Reg, first: Reg, count: usize) -> bool {
     (first..first + count).contains(&reg)
 }
 
-/// What an instruction that goes on with the next one does to a register.
+/// What an instruction does to a register.
 fn touch(unit: &Unit, op: Op, reg: Reg) -> Touch {
-    let plain = |reads: bool, dst: Option<Reg>| match (reads, dst == Some(reg)) {
-        (true, _) => Touch::Reads,
-        (false, true) => Touch::Writes,
-        (false, false) => Touch::Leaves,
-    };
-    // Arguments are gone after a call.
-    let called = |reads: bool, dst: Reg, f: Reg, n: usize| match reads {
-        true => Touch::Reads,
-        false if dst == reg || in_row(reg, f, n + 1) => Touch::Writes,
-        false => Touch::Leaves,
-    };
-    match op {
-        Op::Copy { dst, src } if src == reg && dst != reg => Touch::CopiesTo(dst, true),
-        Op::Move { dst, src } if src == reg && dst != reg => Touch::CopiesTo(dst, false),
-        Op::Copy { dst, .. } | Op::Move { dst, .. } => plain(false, Some(dst)),
-        Op::Nil { dst }
-        | Op::Bool { dst, .. }
-        | Op::Int { dst, .. }
-        | Op::Const { dst, .. }
-        | Op::Capture { dst, .. }
-        | Op::SelfFn { dst }
-        | Op::Sibling { dst, .. }
-        | Op::Global { dst, .. }
-        | Op::GlobalOrNil { dst, .. }
-        | Op::HasGlobal { dst, .. }
-        | Op::Export { dst, .. }
-        | Op::Data { dst, .. }
-        | Op::History { dst, .. } => plain(false, Some(dst)),
-        Op::SiblingOf { dst, of: src, .. }
-        | Op::Not { dst, src }
-        | Op::Walk { dst, src }
-        | Op::Lookup { dst, map: src, .. }
-        | Op::Catches { dst, src, .. }
-        | Op::AddInt { dst, a: src, .. } => plain(src == reg, Some(dst)),
-        Op::Define { src, .. } => plain(src == reg, None),
-        Op::Function { dst, first, func } => {
+    let mut touch = Touch::default();
+    op.operands(|operand| match operand {
+        Operand::Out(dst)
+        | Operand::OutPlain(dst)
+        | Operand::OutNumber(dst)
+        | Operand::OutSelf(dst)
+        | Operand::OutConst(dst, _)
+        | Operand::OutCall(dst, _) => touch.writes |= dst == reg,
+        Operand::OutSkip(dst) | Operand::OutCaught(dst) => touch.writes_beside |= dst == reg,
+        Operand::Copy(dst, src) | Operand::Move(dst, src) if src == reg => {
+            touch.copies_to = Some(dst);
+            touch.writes |= matches!(operand, Operand::Move(..));
+        }
+        Operand::Copy(dst, _) | Operand::Move(dst, _) => touch.writes |= dst == reg,
+        Operand::In(src) | Operand::InNumber(src) | Operand::InCounter(src) | Operand::InOut(src) => {
+            touch.reads |= src == reg;
+        }
+        // Arguments are gone after a call, and so is what calls it.
+        Operand::CallRow(f, n) => touch.reads |= in_row(reg, f, usize::from(n) + 1),
+        Operand::GlobalRow(f, n) => {
+            touch.writes |= reg == f;
+            touch.reads |= reg != f && in_row(reg, f, usize::from(n) + 1);
+        }
+        Operand::BuiltinRow(f, n) => touch.reads |= reg != f && in_row(reg, f, usize::from(n) + 1),
+        Operand::Row(first, n) => touch.reads |= in_row(reg, first, usize::from(n)),
+        Operand::Pairs(first, n) => touch.reads |= in_row(reg, first, 2 * usize::from(n)),
+        Operand::CaptureRow(first, func) => {
             let captures = unit.funcs.get(usize::from(func)).map_or(usize::MAX / 2, |f| f.captures.into());
-            plain(in_row(reg, first, captures), Some(dst))
+            touch.reads |= in_row(reg, first, captures);
         }
-        Op::Call { dst, f, n } => called(in_row(reg, f, usize::from(n) + 1), dst, f, usize::from(n)),
-        // The register before the arguments is only room.
-        Op::CallGlobal { dst, f, n, .. } | Op::CallBuiltin { dst, f, n, .. } => {
-            called(reg != f && in_row(reg, f, usize::from(n) + 1), dst, f, usize::from(n))
-        }
-        Op::Add { dst, a, b }
-        | Op::Sub { dst, a, b }
-        | Op::Mul { dst, a, b }
-        | Op::Less { dst, a, b }
-        | Op::LessEq { dst, a, b }
-        | Op::Equal { dst, a, b } => plain(a == reg || b == reg, Some(dst)),
-        Op::Vector { dst, first, n } | Op::Set { dst, first, n } => {
-            plain(in_row(reg, first, usize::from(n)), Some(dst))
-        }
-        Op::Map { dst, first, n } => plain(in_row(reg, first, 2 * usize::from(n)), Some(dst)),
-        Op::TakeSlot { dst, map, key } => plain(map == reg || key == reg, Some(dst)),
-        // What a pipe touches, the calls after it touch in the same way.
-        Op::EndTry | Op::Pipe { .. } => Touch::Leaves,
-        // These do not simply go on; they are looked at where paths are followed.
-        Op::Jump { .. }
-        | Op::Fuse { .. }
-        | Op::JumpIfNot { .. }
-        | Op::JumpIf { .. }
-        | Op::JumpIfNil { .. }
-        | Op::IfLess { .. }
-        | Op::IfLessEq { .. }
-        | Op::IfEqual { .. }
-        | Op::IfLessInt { .. }
-        | Op::IfLessEqInt { .. }
-        | Op::IfMoreInt { .. }
-        | Op::IfMoreEqInt { .. }
-        | Op::IfEqualInt { .. }
-        | Op::CountBelowInt { .. }
-        | Op::CountAboveInt { .. }
-        | Op::CountBelow { .. }
-        | Op::CountAbove { .. }
-        | Op::TailCall { .. }
-        | Op::Return { .. }
-        | Op::Next { .. }
-        | Op::Unreduce { .. }
-        | Op::Try { .. }
-        | Op::Throw { .. } => Touch::Reads,
-    }
+        Operand::Source(_)
+        | Operand::Const(_)
+        | Operand::Keyword(_)
+        | Operand::Global(_)
+        | Operand::Captured(_)
+        | Operand::Func(_)
+        | Operand::Sibling(_)
+        | Operand::Nth(_) => {}
+    });
+    touch
 }

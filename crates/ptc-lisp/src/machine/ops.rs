@@ -12,6 +12,7 @@ use crate::builtins::pipeline;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
+use crate::instructions::Operand;
 use crate::signal::{Res, Signal};
 use crate::value::{Closure, Items, Map, Shape, Stamp, Value, ledger, stamp};
 
@@ -144,7 +145,7 @@ impl Machine {
                 self.fiber.handlers.push(Handler { frames, conts, dst, to });
                 grown.map(|()| Go::On)
             }
-            Op::EndTry => {
+            Op::EndTry {} => {
                 self.fiber.handlers.pop();
                 Ok(Go::On)
             }
@@ -197,21 +198,10 @@ impl Machine {
     /// Whether nothing that is counted, which large integers are, is in the registers of an arithmetic instruction.
     pub(super) fn operands_are_plain(&self, op: Op) -> bool {
         let base = self.base();
-        let plain = |reg| self.at(base, reg).is_plain();
-        match op {
-            Op::Add { dst, a, b }
-            | Op::Sub { dst, a, b }
-            | Op::Mul { dst, a, b }
-            | Op::Less { dst, a, b }
-            | Op::LessEq { dst, a, b } => plain(dst) && plain(a) && plain(b),
-            Op::AddInt { dst, a, .. } => plain(dst) && plain(a),
-            Op::IfLess { a, b } | Op::IfLessEq { a, b } => plain(a) && plain(b),
-            Op::IfLessInt { a, .. }
-            | Op::IfLessEqInt { a, .. }
-            | Op::IfMoreInt { a, .. }
-            | Op::IfMoreEqInt { a, .. } => plain(a),
+        !op.has(|operand| match operand {
+            Operand::OutNumber(reg) | Operand::InNumber(reg) => !self.at(base, reg).is_plain(),
             _ => false,
-        }
+        })
     }
 
     /// A comparison that skips the next instruction if it holds.

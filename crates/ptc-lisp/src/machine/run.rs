@@ -501,7 +501,7 @@ impl Machine {
                     | Op::Walk { .. }
                     | Op::TakeSlot { .. }
                     | Op::Try { .. }
-                    | Op::EndTry
+                    | Op::EndTry {}
                     | Op::Catches { .. }
                     | Op::Pipe { .. }
                     | Op::Fuse { .. }

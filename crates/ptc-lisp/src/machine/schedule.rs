@@ -202,7 +202,7 @@ impl Machine {
         let Some(mut ops) = calls.collect::<Option<Vec<_>>>() else {
             return self.fail(Error::new(ErrorKind::Runtime, "the result cannot be realised"));
         };
-        ops.push(crate::code::Op::Return { src: 1, residue: crate::residue::ALL });
+        ops.push(crate::code::Op::Return { src: 1, residue: crate::code::Residue::ALL });
         self.fiber = Fiber::new();
         let unit = std::sync::Arc::new(crate::code::Unit {
             spans: vec![crate::span::Span::default(); ops.len()],

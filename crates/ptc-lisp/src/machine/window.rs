@@ -13,8 +13,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::code::{Linked, Op, Reg};
-use crate::residue;
+use crate::code::{Linked, Op, Reg, Residue};
 use crate::value::{Value, stamp};
 
 /// The registers of a frame, and the function it runs in the register before them.
@@ -266,8 +265,8 @@ impl Window {
     /// Empties the registers of `residue` and that of the function: nothing above the caller's window may hold
     /// what is counted.
     #[inline(always)]
-    pub fn clear(&mut self, count: u16, mut residue: u32) {
-        if residue == residue::ALL {
+    pub fn clear(&mut self, count: u16, residue: Residue) {
+        if residue == Residue::ALL {
             return self.clear_all(count);
         }
         // SAFETY: it points into the stack, to a value.
@@ -275,9 +274,10 @@ impl Window {
         if !callee.is_plain() {
             replace(callee, Value::Nil);
         }
-        while residue != 0 {
-            self.release(residue.trailing_zeros() as Reg);
-            residue &= residue - 1;
+        let mut left = residue.0;
+        while left != 0 {
+            self.release(left.trailing_zeros() as Reg);
+            left &= left - 1;
         }
     }
 

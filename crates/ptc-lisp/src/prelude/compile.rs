@@ -14,6 +14,7 @@ use crate::analyze::node::NodeKind;
 use crate::analyze::{Exports, World, analyze_prelude, written};
 use crate::code::{Op, Unit};
 use crate::compile::{Compiler, compile as compile_program};
+use crate::instructions::Operand;
 use crate::reader::ReadLimits;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
@@ -154,17 +155,7 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
 
 /// A prelude neither makes nor reads definitions of programs, nor their results.
 fn stateless(unit: &Unit) -> Result<(), Problem> {
-    let reaches_out = |op: &Op| {
-        matches!(
-            op,
-            Op::Global { .. }
-                | Op::CallGlobal { .. }
-                | Op::GlobalOrNil { .. }
-                | Op::HasGlobal { .. }
-                | Op::Define { .. }
-                | Op::History { .. }
-        )
-    };
+    let reaches_out = |op: &Op| op.has(|operand| matches!(operand, Operand::Global(_) | Operand::Nth(_)));
     match unit.ops.iter().position(reaches_out) {
         None => Ok(()),
         Some(at) => {
