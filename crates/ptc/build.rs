@@ -39,7 +39,7 @@ fn said(program: &str, question: &str) -> Option<String> {
 }
 
 fn collect_pages() -> io::Result<()> {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").canonicalize()?;
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").canonicalize()?;
     println!("cargo::rerun-if-changed={}", docs.display());
     let mut files: Vec<_> = fs::read_dir(&docs)?.collect::<io::Result<_>>()?;
     files.sort_by_key(fs::DirEntry::file_name);

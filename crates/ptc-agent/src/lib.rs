@@ -57,7 +57,7 @@ pub use run::{
     Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, LookUp, Need, Now, OnBudget, Price,
     Resolver, RunOptions, SaveError, Spent, Supply, TraceMode, Waiting, WaitsOn, waiting,
 };
-pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};
+pub use step::{AnswerError, CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};
 pub use tool::{
     AgentTool, Answers, Approval, ApprovalOf, Body, Builtin, Decision, Effect, EffectOf, Expose, Function,
     IntoToolResult, LlmTool, PendingCall, Pick, Preview, PreviewError, PreviewFunction, Tool, ToolResult,

@@ -1,7 +1,9 @@
 //! What comes of a run: a step, with its turns, calls and usage. It can be written as JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -41,6 +43,26 @@ impl Fail {
         }
         Json::Object(fields)
     }
+}
+
+impl fmt::Display for Fail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reason.as_str(), self.message)
+    }
+}
+
+impl std::error::Error for Fail {}
+
+/// Why there is no answer of the wanted type.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// The run failed.
+    #[error(transparent)]
+    Failed(#[from] Fail),
+    /// The answer is not what the type wants; the signature of the agent decides what it may be.
+    #[error("the answer does not fit the Rust type: {0}")]
+    Shape(#[from] serde_json::Error),
 }
 
 /// What a turn was for.
@@ -318,11 +340,16 @@ impl Step {
     }
 
     /// The answer, or why there is none.
-    pub fn result(&self) -> Result<&Json, &Fail> {
-        self.fail.as_ref().map_or(Ok(&self.value), Err)
+    pub fn result(&self) -> Result<&Json, Fail> {
+        self.fail.clone().map_or(Ok(&self.value), Err)
     }
 
-    /// The turns; the draft's name for them.
+    /// The answer as a Rust type. [`Builder::returns`](crate::Builder::returns) has the agent answer with it.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, AnswerError> {
+        Ok(T::deserialize(self.result()?)?)
+    }
+
+    /// The turns, or nothing if the run was told to drop them.
     pub fn trace(&self) -> &[Turn] {
         self.turns.as_deref().unwrap_or_default()
     }

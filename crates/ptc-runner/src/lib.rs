@@ -32,7 +32,8 @@
 //!
 //! Tools can be typed functions: with [`macro@tool`], parameters and doc comment become the signature and the
 //! description. [`Tool::agent`] makes an agent a tool of another, [`Chat`] keeps state between messages,
-//! [`compile`] has a program written once to be run without a model.
+//! [`compile`] has a program written once to be run without a model. With the feature `models`, providers' models are found by
+//! name; with `upstreams`, MCP servers and HTTP APIs are tools.
 
 mod approve;
 mod blocking;
@@ -42,6 +43,8 @@ mod compose;
 mod drive;
 mod file;
 mod journal;
+#[cfg(feature = "models")]
+pub mod models;
 mod outside;
 mod turns;
 #[cfg(feature = "upstreams")]
@@ -107,6 +110,11 @@ pub async fn go_on(
 // Blocks that name their file are for the tests that walk through pages.
 #[allow(rustdoc::invalid_codeblock_attributes)]
 mod pages {
+    #[cfg(feature = "models")]
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[cfg(feature = "models")]
     #[doc = include_str!("../../../docs/rust.md")]
     struct FromRust;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ptc_lisp::prelude::Prelude;
-use ptc_signature::{Mode, OnMissing};
+use ptc_signature::schemars::JsonSchema;
+use ptc_signature::{Mode, OnMissing, Record, Signature};
 use serde_json::Value as Json;
 
 use super::error::BuildError;
@@ -16,6 +17,7 @@ use crate::model::{Llm, Output};
 use crate::prompt::SystemPrompt;
 use crate::reply::Multiple;
 use crate::tool::Tool;
+use crate::typed::type_of;
 
 /// Collects options.
 #[derive(Clone, Debug)]
@@ -75,6 +77,21 @@ impl Builder {
     /// What the agent takes and gives.
     pub fn signature(self, signature: &str) -> Self {
         self.with(|options| options.signature = Some(signature.to_owned()))
+    }
+
+    /// What the agent gives, as a Rust type that [`Step::parse`](crate::Step::parse) reads the answer into. What it takes
+    /// stays as [`signature`](Builder::signature) says.
+    pub fn returns<T: JsonSchema>(self) -> Self {
+        let output = type_of::<T>();
+        self.with(|options| {
+            let input = match options.signature.as_deref().map(Signature::parse) {
+                None => Record::default(),
+                Some(Ok(signature)) => signature.input,
+                // What is wrong with it is told when the agent is built.
+                Some(Err(_)) => return,
+            };
+            options.signature = Some(Signature { input, output }.to_string());
+        })
     }
 
     /// Grants a tool.

@@ -31,5 +31,6 @@ mod tokens;
 mod tool_call;
 mod tools;
 mod transcript;
+mod typed;
 
 use ptc_agent::model;
