@@ -116,7 +116,7 @@ pub enum Flow {
 impl Flow {
     /// Where execution can go from an instruction at `at` when it does not return or raise. The second place is that of
     /// who skips, branches or catches.
-    #[inline]
+    #[inline(always)]
     pub fn paths(self, at: u32) -> [Option<u32>; 2] {
         let next = Some(at + 1);
         match self {
@@ -309,7 +309,7 @@ macro_rules! declare {
             }
 
             /// Where execution goes from it.
-            #[inline]
+            #[inline(always)]
             pub fn flow(self) -> Flow {
                 match self {
                     $(Op::$op { $($to,)? .. } => Flow::$flow $(($to))?,)*
@@ -345,7 +345,7 @@ impl Op {
     }
 
     /// Whether any of its operands is such a one.
-    #[inline]
+    #[inline(always)]
     pub fn has(self, mut is: impl FnMut(Operand) -> bool) -> bool {
         let mut found = false;
         self.operands(|operand| found |= is(operand));

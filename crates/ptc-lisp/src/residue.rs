@@ -69,19 +69,30 @@ pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
                 *known = Some(all);
                 Some(())
             };
-            let flow = op.flow();
-            // What is made in one pass goes where the last of the calls would put it.
-            if let Flow::Pipe(calls) | Flow::Fuse(calls) = flow {
-                let last = at + usize::from(calls);
-                if let Op::CallBuiltin { dst, .. } = *ops.get(last)? {
-                    meet(last + 1, after | bit(dst))?;
+            match op.flow() {
+                Flow::Leave | Flow::Raise => {}
+                Flow::Next | Flow::Close => meet(at + 1, after)?,
+                Flow::Jump(to) => meet((to - body.start) as usize, after)?,
+                // What is made in one pass goes where the last of the calls would put it, and a loop stands behind those
+                // and a jump.
+                flow @ (Flow::Pipe(calls) | Flow::Fuse(calls)) => {
+                    let last = at + usize::from(calls);
+                    meet(at + 1, after)?;
+                    if let Op::CallBuiltin { dst, .. } = *ops.get(last)? {
+                        meet(last + 1, after | bit(dst))?;
+                    }
+                    if matches!(flow, Flow::Fuse(_)) {
+                        meet(last + 2, after)?;
+                    }
                 }
-            }
-            // Behind the calls of a pipe it goes on as if they had been made.
-            let skips_calls = matches!(flow, Flow::Pipe(_));
-            let [next, other] = flow.paths(body.start + at as u32);
-            for to in next.into_iter().chain(other.filter(|_| !skips_calls)) {
-                meet((to - body.start) as usize, after)?;
+                Flow::Skip | Flow::Compare | Flow::Count => {
+                    meet(at + 1, after)?;
+                    meet(at + 2, after)?;
+                }
+                Flow::Branch(to) | Flow::Open(to) => {
+                    meet(at + 1, after)?;
+                    meet((to - body.start) as usize, after)?;
+                }
             }
         }
         if !changed_behind {
