@@ -157,3 +157,20 @@ fn seed_000_the_canonical_program_takes_200_000_rows_in_the_defaults() {
     assert_eq!((&step.value, step.usage.turns), (&json!({"total": 200_000}), 1), "{:?}", step.fail);
     assert!(step.usage.bytes_kept > 14_000_000, "{}", step.usage.bytes_kept);
 }
+
+/// A moving average over 500,000 numbers, and a regular expression over 200,000 lines with a filter behind it.
+#[test]
+fn large_sequences_fit_the_defaults_of_a_run() {
+    let average = "(count (filter #(> % 100) (map #(/ (reduce + %) 5.0) (partition 5 1 (range 500000)))))";
+    let lines =
+        "(map #(str \"T00:\" % (if (zero? (mod % 100)) \" ERROR \" \" INFO \") \"request\") (range 200000))";
+    let search = format!(
+        "(count (filter #(= \"ERROR\" (second %)) (map #(re-find #\"T[\\d:]+ (\\w+) req\" %) {lines})))"
+    );
+    for (program, answer) in [(average, 499_897), (&search, 2_000)] {
+        let agent = Agent::builder("x").build().unwrap();
+        let mut script = Script::new([crate::support::code(&format!("(return {program})"))]);
+        let step = run_with(agent, RunOptions::new(scripted()), &mut script);
+        assert_eq!((&step.value, step.usage.turns), (&json!(answer), 1), "{program}: {:?}", step.fail);
+    }
+}

@@ -157,6 +157,23 @@ async fn programs_of_a_server_have_its_memory_and_no_more() {
     }
 }
 
+/// A moving average over 500,000 numbers, and a regular expression over 200,000 lines with a filter behind it. The time is
+/// that of builds for tests.
+#[tokio::test]
+async fn large_sequences_fit_the_memory_and_fuel_of_a_server() {
+    let average = "(count (filter #(> % 100) (map #(/ (reduce + %) 5.0) (partition 5 1 (range 500000)))))";
+    let lines =
+        "(map #(str \"T00:\" % (if (zero? (mod % 100)) \" ERROR \" \" INFO \") \"request\") (range 200000))";
+    let search = format!(
+        "(count (filter #(= \"ERROR\" (second %)) (map #(re-find #\"T[\\d:]+ (\\w+) req\" %) {lines})))"
+    );
+    let engine = engine(patient(Profile::Structured)).await;
+    for (program, answer) in [(average, "499897"), (&search, "2000")] {
+        let reply = eval(&engine, program).await;
+        assert_eq!(object(&reply)["result"], format!("user=> {answer}"), "{program}");
+    }
+}
+
 /// Programs cannot do anything about it, so the flag is named that can.
 #[tokio::test]
 async fn a_context_that_does_not_fit_the_memory_names_the_flag_that_raises_it() {
