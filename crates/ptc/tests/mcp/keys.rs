@@ -228,6 +228,24 @@ fn a_request_whose_client_hangs_up_goes_on_and_has_one_reply() {
 }
 
 #[test]
+fn a_request_goes_on_when_its_client_ends_its_session() {
+    let world = world("keys-session-ended");
+    let (first, second) = (Replica::start(&world, "server.db"), Replica::start(&world, "server.db"));
+    let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
+    world.hold(&["did a"]);
+    let left = first.send_and_leave(&request);
+    world.wait_for("did a");
+    let ended = first.server.raw("DELETE", "/mcp", &[("mcp-session-id", &first.session)], b"");
+    assert_eq!(ended.status, 202, "{ended:?}");
+    let told = left.join().expect("it ends").expect("it is answered");
+    assert_eq!(reason(&told), "cancelled", "nobody waits for it: {told}");
+    assert_eq!(reason(&second.send(&request)), "busy");
+    world.hold(&[]);
+    assert_eq!(value(&second.insist(&request)), "user=> [:ok :ok]");
+    assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+}
+
+#[test]
 fn a_request_that_its_client_takes_back_is_stopped_and_goes_on_when_it_comes_again() {
     everywhere("keys-taken-back", |world, place| {
         let server = Replica::start(world, place);
