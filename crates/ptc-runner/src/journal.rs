@@ -114,18 +114,15 @@ pub fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
         AskKind::Tool { tool, args, .. } if tool.answers == Answers::Upstream => {
             let text = |key: &str| args[key].as_str().unwrap_or_default();
             let message = unknown(&format!("{}/{}", text("server"), text("tool")));
-            Some(Supply::Tool(Ok(json!({"ok": false, "reason": OUTCOME_UNKNOWN, "message": message}))))
+            Some(Supply::Tool(Ok(
+                json!({"ok": false, "reason": ptc_host::OUTCOME_UNKNOWN, "message": message}),
+            )))
         }
         AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&format!("`{}`", tool.name)))),
     }
 }
 
-/// The reason of answers that nobody knows.
-const OUTCOME_UNKNOWN: &str = "outcome_unknown";
-
 fn unknown(what: &str) -> String {
-    format!(
-        "outcome unknown: {what} was called and the process ended before it answered, so the call may or may not \
-         have happened; look before it is made again"
-    )
+    let why = "was called and the process ended before it answered";
+    ptc_host::outcome_unknown(what, why, "look before it is made again")
 }

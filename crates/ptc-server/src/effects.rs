@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ptc_store::effects::{self, EffectError, Effects, Gap, Holder, Seen};
+use ptc_store::effects::{self, EffectError, Effects, Finding, Gap, Holder, Seen};
 use ptc_store::requests::Requests;
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::EffectJournal;
@@ -13,15 +13,16 @@ use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Begun, NewEffect};
 use serde_json::{Value as Json, json};
 
-use crate::under_way::{self, Calls};
 pub use crate::under_way::{Announcing, Call};
+use crate::under_way::{Calls, HOLDS, Process};
 
 /// A store as the journal of upstream calls, and of requests that make them. Clones know of each other's calls.
 #[derive(Clone, Debug)]
 pub struct StoreJournal {
     effects: Effects,
+    /// The same for calls that this process makes.
+    making: Effects,
     requests: Requests,
-    store: Arc<Store>,
     calls: Arc<Calls>,
     retention: Duration,
     /// Whether errors say where the store is.
@@ -34,8 +35,10 @@ pub const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 impl StoreJournal {
     /// The journal of a store.
     pub fn new(store: Arc<Store>) -> StoreJournal {
-        let (effects, requests) = (Effects::new(store.clone()), Requests::new(store.clone()));
-        StoreJournal { effects, requests, store, calls: Arc::default(), retention: RETENTION, openly: false }
+        let holds = i64::try_from(HOLDS.as_millis()).unwrap_or(i64::MAX);
+        let (effects, requests) = (Effects::new(store.clone()), Requests::new(store));
+        let making = effects.clone().made_by(&Process::own().text(), holds);
+        StoreJournal { effects, making, requests, calls: Arc::default(), retention: RETENTION, openly: false }
     }
 
     /// The same for whoever may know where the store is. Programs and models may not.
@@ -63,7 +66,7 @@ impl StoreJournal {
             }
             EffectError::Store(_) | EffectError::Missing { .. } => "the store cannot be used at the moment",
             // The store did what it should, and this does not say where it is.
-            EffectError::Lost => return error.to_string(),
+            EffectError::Lost | EffectError::UnderWay => return error.to_string(),
         };
         if self.openly {
             return error.to_string();
@@ -72,8 +75,22 @@ impl StoreJournal {
         said.to_owned()
     }
 
+    /// A call that was begun, as upstreams ask for it.
+    fn begun(
+        &self,
+        scope: &str,
+        identity: &str,
+        begun: Result<effects::Begun, EffectError>,
+    ) -> Result<Begun, String> {
+        let known = self.known(begun)?;
+        if known == Begun::Fresh {
+            self.calls.begun(scope, identity);
+        }
+        Ok(known)
+    }
+
     /// What is known of a call, as upstreams ask for it.
-    fn begun(&self, begun: Result<effects::Begun, EffectError>) -> Result<Begun, String> {
+    fn known(&self, begun: Result<effects::Begun, EffectError>) -> Result<Begun, String> {
         Ok(match begun.map_err(|error| self.told(error))? {
             effects::Begun::Fresh => Begun::Fresh,
             effects::Begun::Done(answer) => Begun::Done(answer),
@@ -91,14 +108,20 @@ impl StoreJournal {
         &self.requests
     }
 
-    /// Tells people who look into the store which calls are under way, until what is given is dropped.
+    /// Says again and again which calls are still under way, until what is given is dropped.
     pub fn announce(&self) -> Announcing {
-        Announcing::begin(self.calls.clone(), self.store.clone())
+        Announcing::begin(self.calls.clone(), self.making.clone())
     }
 
-    /// The calls that processes say they have under way.
+    /// The calls that processes have under way, without those of processes that are known to be gone.
     pub fn calls_under_way(&self) -> Result<Vec<Call>, String> {
-        under_way::calls(&self.store)
+        let made = |gap: &Gap| gap.maker.as_deref().is_some_and(lives);
+        Ok(self.gaps()?.into_iter().filter(made).map(|gap| (gap.scope, gap.identity)).collect())
+    }
+
+    /// Notes what a person found out about a call without an answer. One that a process is making is refused.
+    pub fn settle(&self, gap: &Gap, finding: &Finding, note: &str) -> Result<(), EffectError> {
+        self.effects.settle_unless(&gap.scope, &gap.identity, finding, note, lives)
     }
 
     /// Calls that were begun and have no answer, the oldest first. Those under way right now are among them.
@@ -109,13 +132,20 @@ impl StoreJournal {
     }
 }
 
+/// Whether a process may still make calls, as far as this one can tell.
+fn lives(maker: &str) -> bool {
+    !Process::own().knows_gone(maker)
+}
+
 impl EffectJournal for StoreJournal {
     fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
-        self.begun(self.effects.begin(scope, &stored(call)))
+        self.begun(scope, call.identity, self.making.begin(scope, &stored(call)))
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
-        self.effects.done(scope, identity, answer).map_err(|error| self.told(error))
+        self.effects.done(scope, identity, answer).map_err(|error| self.told(error))?;
+        self.calls.answered(scope, identity);
+        Ok(())
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
@@ -236,8 +266,8 @@ impl EffectJournal for HeldJournal {
             Held::Ticket(lease) => Holder::Ticket(lease),
         };
         let (pending, count) = self.pending()?;
-        let begun = self.journal.effects.begin_held(scope, &stored(call), holder, &pending);
-        let known = self.journal.begun(begun)?;
+        let begun = self.journal.making.begin_held(scope, &stored(call), holder, &pending);
+        let known = self.journal.begun(scope, call.identity, begun)?;
         self.kept(count);
         Ok(known)
     }
@@ -248,7 +278,7 @@ impl EffectJournal for HeldJournal {
             return Ok(None);
         }
         let known = self.journal.effects.known(scope, identity).map_err(|error| self.journal.told(error))?;
-        known.map(|known| self.journal.begun(Ok(known))).transpose()
+        known.map(|known| self.journal.known(Ok(known))).transpose()
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
@@ -289,6 +319,7 @@ mod tests {
     use ptc_store::requests::{Began, NewRequest};
 
     use super::*;
+    use crate::under_way::world;
 
     /// The journal of a request that is held, and of whoever takes it over then.
     fn held(journal: &StoreJournal) -> HeldJournal {
@@ -324,17 +355,32 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_what_is_held_are_announced_with_all_others() {
+    fn a_call_that_is_being_made_is_refused_to_whoever_settles_it_at_every_moment() {
         let journal = journal();
-        let (announcing, held) = (journal.announce(), held(&journal));
+        let held = held(&journal);
+        let gap = || journal.gaps().expect("a list").remove(0);
+        let settle = || journal.settle(&gap(), &Finding::DidNotHappen, "looked");
         held.under_way("k", "w1", true);
-        // Whoever announces does so after a moment.
-        while journal.calls_under_way().expect("a list").is_empty() {
-            std::thread::yield_now();
-        }
+        assert_eq!(begin(&held, "w1"), Ok(Begun::Fresh));
+        let call = ("k".to_owned(), "w1".to_owned());
+        assert_eq!(journal.calls_under_way(), Ok(vec![call.clone()]), "from its row on");
+        assert_eq!(settle(), Err(EffectError::UnderWay));
+        let announcing = journal.announce();
+        assert_eq!(settle(), Err(EffectError::UnderWay));
+        // Nobody knows what came of it.
         held.under_way("k", "w1", false);
         drop(announcing);
         assert_eq!(journal.calls_under_way(), Ok(vec![]));
+        assert_eq!(settle(), Ok(()));
+        assert_eq!(begin(&held, "w1"), Ok(Begun::Fresh), "a person said so");
+        // Another process of this machine made it, which is gone.
+        let Some(world) = world() else { return };
+        let dead = format!("{} 1 {world}", u32::MAX);
+        let gone = journal.effects().clone().made_by(&dead, 60_000);
+        let args = json!({});
+        let lost = effects::NewEffect { identity: "w2", server: "mail", tool: "send", args: &args };
+        assert_eq!(gone.begin("k", &lost), Ok(effects::Begun::Fresh));
+        assert_eq!(journal.calls_under_way(), Ok(vec![call]));
     }
 
     #[test]

@@ -1,21 +1,19 @@
-//! Which calls this process has under way, told in the store to people who look at calls without an answer: one that is
-//! being made must not be settled.
+//! Which calls this process makes right now. The row of a call in the store says so from its first moment on, for some
+//! seconds; this says it again while the call lasts, and takes it back when the call ended without an answer.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ptc_store::Store;
-use ptc_store::under_way::{Told, UnderWay};
-use serde_json::{Value as Json, json};
+use ptc_store::effects::Effects;
+use ptc_upstream::pins::digest;
+use serde_json::json;
 
-/// How long what was told holds.
-const HOLDS: Duration = Duration::from_secs(10);
-/// How often it is told again while calls are under way.
+/// How long a row is believed that says who makes its call.
+pub const HOLDS: Duration = Duration::from_secs(10);
+/// How often it is said again while the call lasts.
 const AGAIN: Duration = Duration::from_secs(3);
-/// How long a call takes at least that is told of.
-const PAUSE: Duration = Duration::from_millis(250);
 
 /// A scope and an identity.
 pub type Call = (String, String);
@@ -29,62 +27,121 @@ pub struct Calls {
 
 #[derive(Debug, Default)]
 struct State {
-    /// A retry may meet its own call, so they are counted.
-    calls: BTreeMap<Call, usize>,
-    /// Whether they are others than those that were told.
-    changed: bool,
+    calls: BTreeMap<Call, Made>,
+    /// Calls that ended without an answer, for whoever tells the store.
+    ended: Vec<Call>,
+    /// Whether somebody tells the store.
+    told: bool,
+    /// Whether whoever tells waits for a call to begin.
+    idle: bool,
     over: bool,
 }
 
+/// What is known of a call.
+#[derive(Debug, Default)]
+struct Made {
+    /// A retry may meet its own call, so they are counted.
+    count: usize,
+    /// Whether its row names this process, and there is no answer.
+    open: bool,
+}
+
+impl State {
+    fn open(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|(_, made)| made.open).map(|(call, _)| call)
+    }
+}
+
+/// What is to be told.
+#[derive(Debug, Default, PartialEq)]
+struct News {
+    ended: Vec<Call>,
+    last: Vec<Call>,
+}
+
 impl Calls {
-    /// A call begins, or ends.
+    /// A call is about to begin, or ends, whatever came of it.
     pub fn note(&self, scope: &str, identity: &str, is: bool) {
         let call = (scope.to_owned(), identity.to_owned());
         let mut state = self.locked();
         if is {
-            *state.calls.entry(call).or_default() += 1;
-        } else if let Some(count) = state.calls.get_mut(&call) {
-            *count -= 1;
-            if *count == 0 {
-                state.calls.remove(&call);
+            state.calls.entry(call).or_default().count += 1;
+            return;
+        }
+        let Some(made) = state.calls.get_mut(&call) else { return };
+        made.count -= 1;
+        if made.count > 0 {
+            return;
+        }
+        let open = made.open;
+        state.calls.remove(&call);
+        if open && state.told {
+            state.ended.push(call);
+            self.woken.notify_all();
+        }
+    }
+
+    /// The row of a call that was noted names this process from now on.
+    pub fn begun(&self, scope: &str, identity: &str) {
+        self.set(scope, identity, true);
+    }
+
+    /// The row of a call has its answer.
+    pub fn answered(&self, scope: &str, identity: &str) {
+        self.set(scope, identity, false);
+    }
+
+    fn set(&self, scope: &str, identity: &str, open: bool) {
+        let mut state = self.locked();
+        if let Some(made) = state.calls.get_mut(&(scope.to_owned(), identity.to_owned())) {
+            made.open = open;
+            if open && state.idle {
+                self.woken.notify_all();
             }
         }
-        state.changed = true;
-        self.woken.notify_all();
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is something to tell; false when it is over. What was told must be told again before it is
-    /// forgotten.
-    fn wait(&self, told: bool) -> bool {
-        let idle = |state: &mut State| !state.changed && !state.over;
-        let state = self.locked();
-        let state = match told {
-            true => {
-                self.woken.wait_timeout_while(state, AGAIN, idle).unwrap_or_else(PoisonError::into_inner).0
-            }
-            false => self.woken.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner),
-        };
-        !state.over
-    }
-
-    /// Lets those that are quick come to their end: nobody could look at them anyway.
-    fn pause(&self) {
-        let until_over = |state: &mut State| !state.over;
-        drop(self.woken.wait_timeout_while(self.locked(), PAUSE, until_over));
-    }
-
-    fn now(&self) -> Vec<Call> {
+    /// Waits until there is something to tell; nothing when it is over. Calls that last are told of when it is time.
+    fn news(&self, due: &mut Instant) -> Option<News> {
         let mut state = self.locked();
-        state.changed = false;
-        state.calls.keys().cloned().collect()
+        if state.open().next().is_none() && state.ended.is_empty() {
+            state.idle = true;
+            let nothing =
+                |state: &mut State| !state.over && state.ended.is_empty() && state.open().next().is_none();
+            state = self.woken.wait_while(state, nothing).unwrap_or_else(PoisonError::into_inner);
+            state.idle = false;
+            *due = Instant::now() + AGAIN;
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        let quiet = |state: &mut State| !state.over && state.ended.is_empty();
+        let waited = self.woken.wait_timeout_while(state, left, quiet);
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.over {
+            return None;
+        }
+        let ended = std::mem::take(&mut state.ended);
+        let mut last = Vec::new();
+        if timeout.timed_out() {
+            last.extend(state.open().cloned());
+            *due = Instant::now() + AGAIN;
+        }
+        Some(News { ended, last })
+    }
+
+    /// What has to be taken back when nobody tells any more.
+    fn left(&self) -> Vec<Call> {
+        let mut state = self.locked();
+        state.told = false;
+        let ended = std::mem::take(&mut state.ended);
+        ended.into_iter().chain(state.open().cloned()).collect()
     }
 }
 
-/// Tells of calls until it is dropped.
+/// Tells the store of calls until it is dropped.
 #[derive(Debug)]
 pub struct Announcing {
     calls: Arc<Calls>,
@@ -92,24 +149,24 @@ pub struct Announcing {
 }
 
 impl Announcing {
-    /// Tells of these calls in a store. What cannot be told is not: calls do not wait for it.
-    pub fn begin(calls: Arc<Calls>, store: Arc<Store>) -> Announcing {
+    /// Tells of these calls in a journal. What cannot be told is not: calls do not wait for it.
+    pub fn begin(calls: Arc<Calls>, effects: Effects) -> Announcing {
         let own = calls.clone();
+        calls.locked().told = true;
         let tell = move || {
-            let (under_way, process) = (UnderWay::new(store), Process::own());
-            let (id, by) = (process.id(), process.json());
-            let holds = i64::try_from(HOLDS.as_millis()).unwrap_or(i64::MAX);
-            let mut told = false;
-            while own.wait(told) {
-                own.pause();
-                let calls = own.now();
-                if told || !calls.is_empty() {
-                    told = under_way.tell(&id, &by, &calls, holds).is_ok() && !calls.is_empty();
+            let mut due = Instant::now() + AGAIN;
+            while let Some(News { ended, last }) = own.news(&mut due) {
+                // What could not be told is over by itself, or told the next time.
+                if !ended.is_empty() {
+                    let _ = effects.let_go(&ended);
+                }
+                if !last.is_empty() {
+                    let _ = effects.hold(&last);
                 }
             }
-            if told {
-                // Else it is forgotten by itself.
-                let _ = under_way.tell(&id, &by, &[], holds);
+            let left = own.left();
+            if !left.is_empty() {
+                let _ = effects.let_go(&left);
             }
         };
         let thread = std::thread::Builder::new().name("ptc-under-way".to_owned()).spawn(tell);
@@ -128,109 +185,142 @@ impl Drop for Announcing {
     }
 }
 
-/// The calls that processes have under way in a store, without those of processes that are known to be gone.
-pub fn calls(store: &Arc<Store>) -> Result<Vec<Call>, String> {
-    let told = UnderWay::new(store.clone()).told().map_err(|error| error.to_string())?;
-    let own = Process::own();
-    Ok(told.into_iter().filter(|Told { by, .. }| !own.knows_gone(by)).flat_map(|told| told.calls).collect())
-}
-
 /// A process, as others of the same machine can look for it.
-struct Process {
+#[derive(Debug)]
+pub struct Process {
     pid: u32,
     /// When it began, as the system counts.
     began: Option<String>,
-    /// The machine since it was started, and the processes that see each other there.
     world: Option<String>,
 }
 
+/// What stands for what a system does not tell.
+const UNKNOWN: &str = "-";
+
 impl Process {
-    fn own() -> Process {
-        let pid = std::process::id();
-        Process { pid, began: began(pid), world: world() }
+    /// This one.
+    pub fn own() -> &'static Process {
+        static OWN: OnceLock<Process> = OnceLock::new();
+        OWN.get_or_init(|| {
+            let pid = std::process::id();
+            Process { pid, began: began(pid), world: world() }
+        })
     }
 
-    fn id(&self) -> String {
-        let text = |part: &Option<String>| part.clone().unwrap_or_default();
-        format!("{}-{}-{}", self.pid, text(&self.began), text(&self.world))
-    }
-
-    fn json(&self) -> Json {
-        json!({"pid": self.pid, "began": self.began, "world": self.world})
+    /// As rows of calls name it.
+    pub fn text(&self) -> String {
+        let [began, world] = [&self.began, &self.world].map(|part| part.as_deref().unwrap_or(UNKNOWN));
+        format!("{} {began} {world}", self.pid)
     }
 
     /// Whether another process is certainly gone. Of those on other machines nothing is known.
-    fn knows_gone(&self, other: &Json) -> bool {
-        let (Some(world), Some(there)) = (&self.world, other["world"].as_str()) else { return false };
-        let pid = other["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        world == there && pid.is_some_and(|pid| began(pid).as_deref() != other["began"].as_str())
+    pub fn knows_gone(&self, other: &str) -> bool {
+        let parts: Vec<&str> = other.split(' ').collect();
+        let (Some(world), [pid, then, there]) = (&self.world, parts.as_slice()) else { return false };
+        world == there && pid.parse().is_ok_and(|pid| began(pid).as_deref() != Some(*then))
     }
 }
 
-/// When a process began: the 22nd field that Linux tells of it, behind a name that may hold anything.
+/// When a process began that lives: the 22nd field that Linux tells of it, behind a name that may hold anything. One that
+/// ended and that nobody has asked for yet is gone as well.
 fn began(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19).map(str::to_owned)
+    let mut fields = fields.split_whitespace();
+    let state = fields.next()?;
+    fields.nth(18).filter(|_| !matches!(state, "Z" | "X")).map(str::to_owned)
 }
 
-fn world() -> Option<String> {
+/// The machine since it was started, and the processes that see each other there: enough of a hash to tell them apart.
+pub fn world() -> Option<String> {
+    const CHARS: usize = 16;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let processes = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), processes.display()))
+    let world = digest(&json!([boot.trim(), processes.to_string_lossy()]));
+    Some(world.chars().take(CHARS).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use ptc_store::Store;
+    use ptc_store::effects::{Begun, NewEffect};
+
     use super::*;
 
-    fn store() -> Arc<Store> {
-        Arc::new(Store::open(":memory:").expect("a store"))
+    fn effects(holds: Duration) -> Effects {
+        let holds = i64::try_from(holds.as_millis()).expect("a number");
+        Effects::new(Arc::new(Store::open(":memory:").expect("a store"))).made_by("this one", holds)
+    }
+
+    fn begin(calls: &Calls, effects: &Effects, identity: &str) {
+        calls.note("k", identity, true);
+        let args = json!({});
+        let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
+        assert_eq!(effects.begin("k", &call), Ok(Begun::Fresh));
+        calls.begun("k", identity);
+    }
+
+    /// Calls that the store says are being made.
+    fn made(effects: &Effects) -> Vec<String> {
+        let gaps = effects.gaps(None).expect("a list");
+        gaps.into_iter().filter(|gap| gap.maker.is_some()).map(|gap| gap.identity).collect()
     }
 
     /// Waits for an event: what the store says changes when the thread has told.
-    fn until(store: &Arc<Store>, expected: &[Call]) {
-        while calls(store).expect("a list") != expected {
+    fn until(effects: &Effects, expected: &[&str]) {
+        while made(effects) != expected {
             std::thread::yield_now();
         }
     }
 
     #[test]
-    fn calls_are_told_while_they_are_under_way() {
-        let (own, store) = (Arc::new(Calls::default()), store());
-        let announcing = Announcing::begin(own.clone(), store.clone());
-        let call = ("request".to_owned(), "c0ffee".to_owned());
-        own.note(&call.0, &call.1, true);
-        until(&store, std::slice::from_ref(&call));
-        own.note(&call.0, &call.1, true);
-        own.note(&call.0, &call.1, false);
-        assert_eq!(
-            calls(&store).expect("a list"),
-            std::slice::from_ref(&call),
-            "it was begun twice and ended once"
-        );
-        own.note(&call.0, &call.1, false);
-        until(&store, &[]);
-        own.note(&call.0, &call.1, true);
-        until(&store, std::slice::from_ref(&call));
+    fn a_call_is_under_way_from_its_row_on_until_it_ends_or_its_process_does() {
+        let (calls, effects) = (Arc::new(Calls::default()), effects(HOLDS));
+        let announcing = Announcing::begin(calls.clone(), effects.clone());
+        begin(&calls, &effects, "a");
+        assert_eq!(made(&effects), ["a"], "nobody has to tell of it first");
+        // A retry meets it.
+        calls.note("k", "a", true);
+        calls.note("k", "a", false);
+        assert_eq!(made(&effects), ["a"], "it was begun twice and ended once");
+        calls.note("k", "a", false);
+        until(&effects, &[]);
+        begin(&calls, &effects, "b");
         drop(announcing);
-        assert!(calls(&store).expect("a list").is_empty(), "a process that ends takes them back");
+        assert_eq!(made(&effects), Vec::<String>::new(), "a process that ends takes them back");
     }
 
     #[test]
-    fn what_a_process_told_that_is_gone_does_not_count() {
-        let (store, own) = (store(), Process::own());
-        let Some(world) = own.world.clone() else { return };
-        let call = vec![("request".to_owned(), "c0ffee".to_owned())];
-        let told = UnderWay::new(store.clone());
-        for (by, counts) in [
-            (json!({"pid": own.pid, "began": own.began, "world": world}), true),
-            (json!({"pid": own.pid, "began": "another time", "world": world}), false),
-            (json!({"pid": u32::MAX, "began": "1", "world": world}), false),
-            (json!({"pid": u32::MAX, "began": "1", "world": "another machine"}), true),
+    fn a_call_that_lasts_is_told_of_again_before_its_row_is_not_believed_any_more() {
+        // Nothing is believed unless somebody tells of it after the row.
+        let (calls, effects) = (Arc::new(Calls::default()), effects(Duration::ZERO));
+        begin(&calls, &effects, "a");
+        let mut due = Instant::now();
+        let news = calls.news(&mut due).expect("it is not over");
+        assert_eq!(news, News { ended: vec![], last: vec![("k".to_owned(), "a".to_owned())] });
+        assert!(due > Instant::now(), "and again later");
+        calls.answered("k", "a");
+        calls.locked().told = true;
+        calls.note("k", "a", false);
+        begin(&calls, &effects, "b");
+        calls.note("k", "b", false);
+        let news = calls.news(&mut due).expect("it is not over");
+        assert_eq!(news, News { ended: vec![("k".to_owned(), "b".to_owned())], last: vec![] }, "at once");
+    }
+
+    #[test]
+    fn a_process_of_this_machine_that_is_gone_is_known() {
+        let own = Process::own();
+        assert!(!own.knows_gone(&own.text()));
+        let Some(world) = &own.world else { return };
+        for (other, gone) in [
+            (format!("{} another-time {world}", own.pid), true),
+            (format!("{} 1 {world}", u32::MAX), true),
+            (format!("{} 1 another-machine", u32::MAX), false),
+            (format!("{} 1 {UNKNOWN}", u32::MAX), false),
+            ("what a later version says".to_owned(), false),
         ] {
-            told.tell("it", &by, &call, 60_000).expect("told");
-            assert_eq!(!calls(&store).expect("a list").is_empty(), counts, "{by}");
+            assert_eq!(own.knows_gone(&other), gone, "{other}");
         }
     }
 }

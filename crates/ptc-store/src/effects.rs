@@ -11,6 +11,9 @@
 //!
 //! Where a scope has a holder, calls are begun by the holder alone ([`Effects::begin_held`]), together with what its
 //! program was told before: whoever takes the scope over tells the program the same, so that it makes the same calls.
+//!
+//! A row says from its beginning which process makes the call ([`Effects::made_by`], `under_way.rs`), so that nobody
+//! settles a call that is being made.
 
 mod looked;
 
@@ -21,6 +24,7 @@ use serde_json::Value as Json;
 use crate::cell::{Row, cells};
 use crate::lease::json;
 use crate::tx::Tx;
+use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
 pub use looked::{Became, Known, Open};
 
@@ -81,6 +85,8 @@ pub struct Gap {
     pub args: Json,
     /// When it was begun, in milliseconds since 1970.
     pub begun_ms: i64,
+    /// The process that makes it, as it says itself, if it has said so lately. It may have ended since.
+    pub maker: Option<String>,
 }
 
 /// What a person found out about a gap.
@@ -108,6 +114,9 @@ pub enum EffectError {
     /// Another holds the scope by now, so nothing was begun.
     #[error("another server has taken over what the call belongs to")]
     Lost,
+    /// A process is making the call, so nothing was noted about it.
+    #[error("the call is under way in a process that goes on")]
+    UnderWay,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -135,6 +144,8 @@ pub enum EffectError {
 #[derive(Clone, Debug)]
 pub struct Effects {
     store: Arc<Store>,
+    /// Who makes the calls that are begun here.
+    maker: Option<Maker>,
 }
 
 /// Rows that one transaction of a sweep removes.
@@ -143,7 +154,14 @@ const SWEPT: i64 = 1_000;
 impl Effects {
     /// The journal of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Effects { store }
+        Effects { store, maker: None }
+    }
+
+    /// The same for a process that makes calls: those that it begins count as under way from their beginning on, for so
+    /// long unless it says more ([`Effects::hold`]).
+    #[must_use]
+    pub fn made_by(self, process: &str, holds_ms: i64) -> Self {
+        Effects { maker: Some(Maker { process: process.into(), holds_ms }), ..self }
     }
 
     /// The store that it is in.
@@ -151,9 +169,14 @@ impl Effects {
         &self.store
     }
 
+    /// Who makes the calls that are begun here.
+    pub(crate) fn maker(&self) -> Option<&Maker> {
+        self.maker.as_ref()
+    }
+
     /// Begins a call, once.
     pub fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, EffectError> {
-        self.store.write(&subject(scope), |tx| Ok(begin(tx, scope, call)?))
+        self.store.write(&subject(scope), |tx| Ok(begin(tx, scope, call, self.maker())?))
     }
 
     /// Begins a call, once, for who holds its scope, and keeps what its program was told before, all or nothing.
@@ -175,7 +198,7 @@ impl Effects {
             for one in seen {
                 see(tx, scope, one)?;
             }
-            Ok(begin(tx, scope, call)?)
+            Ok(begin(tx, scope, call, self.maker())?)
         })
     }
 
@@ -210,17 +233,20 @@ impl Effects {
     /// right now is one of them.
     pub fn gaps(&self, scope: Option<&str>) -> Result<Vec<Gap>, EffectError> {
         self.store.read(|tx| {
+            let now = tx.now_ms()?;
             Ok(match scope {
                 None => tx.list(
-                    "SELECT scope, identity, server, tool, args, begun_at FROM ptc_effects
+                    "SELECT scope, identity, server, tool, args, begun_at,
+                         CASE WHEN made_until > ?2 THEN maker END FROM ptc_effects
                      WHERE state = ?1 ORDER BY begun_at, scope, identity",
-                    cells![BEGUN],
+                    cells![BEGUN, now],
                     gap,
                 )?,
                 Some(scope) => tx.list(
-                    "SELECT scope, identity, server, tool, args, begun_at FROM ptc_effects
-                     WHERE state = ?1 AND scope = ?2 ORDER BY begun_at, identity",
-                    cells![BEGUN, scope],
+                    "SELECT scope, identity, server, tool, args, begun_at,
+                         CASE WHEN made_until > ?2 THEN maker END FROM ptc_effects
+                     WHERE state = ?1 AND scope = ?3 ORDER BY begun_at, identity",
+                    cells![BEGUN, now, scope],
                     gap,
                 )?,
             })
@@ -236,13 +262,27 @@ impl Effects {
         })
     }
 
-    /// Notes what a person found out about a gap. A call that has its answer is left alone.
+    /// Notes what somebody found out about a gap who knows that nobody is making the call any more. A call that has its
+    /// answer is left alone.
     pub fn settle(
         &self,
         scope: &str,
         identity: &str,
         finding: &Finding,
         note: &str,
+    ) -> Result<(), EffectError> {
+        self.settle_unless(scope, identity, finding, note, |_| false)
+    }
+
+    /// Notes what a person found out about a gap, unless the process that makes the call lives. A call that has its answer
+    /// is left alone.
+    pub fn settle_unless(
+        &self,
+        scope: &str,
+        identity: &str,
+        finding: &Finding,
+        note: &str,
+        lives: impl Fn(&str) -> bool,
     ) -> Result<(), EffectError> {
         let (to, answer) = match finding {
             Finding::Happened(answer) => (DONE, Some(answer.to_string().into_bytes())),
@@ -253,8 +293,11 @@ impl Effects {
         let note = note.replace('\0', "");
         self.store.write(&subject(scope), |tx| {
             let now = tx.now_ms()?;
+            if under_way::maker(tx, scope, identity, BEGUN)?.is_some_and(|maker| lives(&maker)) {
+                return Err(EffectError::UnderWay);
+            }
             let settled = tx.run(
-                "UPDATE ptc_effects SET state = ?3, answer = ?4, note = ?5, ended_at = ?6
+                "UPDATE ptc_effects SET state = ?3, answer = ?4, note = ?5, ended_at = ?6, maker = NULL
                  WHERE scope = ?1 AND identity = ?2 AND state <> ?7",
                 cells![scope, identity, to, answer.clone(), &note, now, DONE],
             )?;
@@ -323,7 +366,7 @@ fn over(
 fn done(tx: &mut Tx<'_>, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
     let (now, answer) = (tx.now_ms()?, answer.to_string().into_bytes());
     let added = tx.run(
-        "UPDATE ptc_effects SET state = ?3, answer = ?4, ended_at = ?5
+        "UPDATE ptc_effects SET state = ?3, answer = ?4, ended_at = ?5, maker = NULL
          WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
         cells![scope, identity, DONE, answer, now],
     )?;
@@ -333,21 +376,28 @@ fn done(tx: &mut Tx<'_>, scope: &str, identity: &str, answer: &Json) -> Result<(
     Ok(())
 }
 
-fn begin(tx: &mut Tx<'_>, scope: &str, call: &NewEffect<'_>) -> Result<Begun, StoreError> {
+fn begin(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    call: &NewEffect<'_>,
+    maker: Option<&Maker>,
+) -> Result<Begun, StoreError> {
     let now = tx.now_ms()?;
+    let (process, until) = Maker::mark(maker, now);
+    let args = call.args.to_string().into_bytes();
     let added = tx.run(
-        "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (scope, identity) DO NOTHING",
-        cells![scope, call.identity, call.server, call.tool, call.args.to_string().into_bytes(), BEGUN, now],
+        "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at, maker, made_until)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (scope, identity) DO NOTHING",
+        cells![scope, call.identity, call.server, call.tool, args, BEGUN, now, process.clone(), until],
     )?;
     if added > 0 {
         return Ok(Begun::Fresh);
     }
     // Somebody looked and found that it did not happen.
     let again = tx.run(
-        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL
+        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, maker = ?6, made_until = ?7
          WHERE scope = ?1 AND identity = ?2 AND state = ?5",
-        cells![scope, call.identity, BEGUN, now, VOID],
+        cells![scope, call.identity, BEGUN, now, VOID, process, until],
     )?;
     if again > 0 {
         return Ok(Begun::Fresh);
@@ -402,6 +452,7 @@ fn gap(row: &Row) -> Result<Gap, String> {
         tool: row.text(3)?,
         args: json(&row.bytes(4)?)?,
         begun_ms: row.int(5)?,
+        maker: row.maybe_text(6)?,
     })
 }
 
@@ -415,7 +466,7 @@ pub(crate) fn subject(scope: &str) -> String {
 }
 
 /// Begun, without an answer.
-const BEGUN: &str = "begun";
+pub(crate) const BEGUN: &str = "begun";
 /// Answered.
 const DONE: &str = "done";
 /// Found not to have happened.

@@ -33,7 +33,7 @@ mod sqlite;
 mod store;
 pub mod tickets;
 mod tx;
-pub mod under_way;
+mod under_way;
 mod wal;
 
 pub use error::StoreError;

@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "tickets: counted and swept by index", sql: crate::tickets::INDEXES },
     Migration { name: "requests", sql: crate::requests::TABLES },
     Migration { name: "tickets: of sessions", sql: crate::tickets::SESSIONS },
+    Migration { name: "effects: who makes a call", sql: crate::under_way::COLUMNS },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

@@ -48,6 +48,17 @@ pub enum Began {
     Another,
 }
 
+/// How far a request is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stands {
+    /// Nobody carries it out.
+    Free,
+    /// Somebody carries it out right now.
+    UnderWay,
+    /// It ended with this reply.
+    Done(Json),
+}
+
 /// A reply to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
@@ -185,22 +196,44 @@ impl Requests {
         })
     }
 
+    /// How far the request of a scope is, without beginning it.
+    pub fn stands(&self, scope: &str) -> Result<Stands, RequestError> {
+        let stands = self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            let found = tx.first(
+                "SELECT reply, lease_until FROM ptc_requests WHERE scope = ?1",
+                cells![scope],
+                |row| match row.maybe_bytes(0)? {
+                    Some(reply) => Ok(Stands::Done(json(&reply)?)),
+                    None if row.int(1)? > now => Ok(Stands::UnderWay),
+                    None => Ok(Stands::Free),
+                },
+            )?;
+            Ok::<_, RequestError>(found.unwrap_or(Stands::Free))
+        })?;
+        if matches!(stands, Stands::Done(_)) {
+            self.store.settle()?;
+        }
+        Ok(stands)
+    }
+
     /// Gives a request back without a reply: whoever sends it next carries it out. One of which no call was begun is
-    /// forgotten, so its key is free. One that was lost meanwhile is left alone.
-    pub fn give_back(&self, lease: &Lease) -> Result<(), RequestError> {
+    /// forgotten, so its key is free. One that was lost meanwhile is left alone; says whether it was held.
+    pub fn give_back(&self, lease: &Lease) -> Result<bool, RequestError> {
         self.store.note(&subject(&lease.id), |tx| {
             let forgotten = tx.run(
                 "DELETE FROM ptc_requests WHERE scope = ?1 AND lease = ?2 AND reply IS NULL
                      AND NOT EXISTS (SELECT 1 FROM ptc_effects e WHERE e.scope = ?1)",
                 cells![&lease.id, lease.number],
             )?;
-            if forgotten == 0 {
-                tx.run(
-                    "UPDATE ptc_requests SET lease_until = 0 WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
-                    cells![&lease.id, lease.number],
-                )?;
+            if forgotten > 0 {
+                return Ok(true);
             }
-            Ok(())
+            let freed = tx.run(
+                "UPDATE ptc_requests SET lease_until = 0 WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
+                cells![&lease.id, lease.number],
+            )?;
+            Ok(freed > 0)
         })
     }
 

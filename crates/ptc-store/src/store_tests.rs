@@ -259,3 +259,42 @@ fn places_that_cannot_be_reached_say_what_to_do() {
         assert!(error.to_string().contains(fix), "{error}");
     }
 }
+
+/// Makes a store anew as versions left it that knew only the steps before this one.
+fn as_before(place: &str, sql: &str) {
+    drop(Store::open(place).expect("opens"));
+    let known = migrate::MIGRATIONS.iter().take_while(|step| step.sql != sql);
+    let sqlite = rusqlite::Connection::open(place).expect("opens");
+    let tables: Vec<String> = {
+        let mut named = sqlite
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'ptc_%'")
+            .expect("a statement");
+        let names = named.query_map([], |row| row.get(0)).expect("names");
+        names.collect::<rusqlite::Result<_>>().expect("names")
+    };
+    for table in tables.iter().filter(|table| *table != "ptc_migrations") {
+        sqlite.execute_batch(&format!("DROP TABLE {table}")).expect("dropped");
+    }
+    let mut steps = 0;
+    for step in known {
+        sqlite.execute_batch(step.sql).expect(step.name);
+        steps += 1;
+    }
+    sqlite.execute("DELETE FROM ptc_migrations WHERE number > ?1", [steps]).expect("forgotten");
+}
+
+#[test]
+fn a_store_of_an_earlier_version_learns_who_makes_calls_and_keeps_those_without_an_answer() {
+    use crate::effects::{Effects, Finding};
+    let folder = Folder::new("earlier");
+    let place = folder.file("store.db");
+    as_before(&place, crate::under_way::COLUMNS);
+    let row = "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at)
+               VALUES ('run', 'a', 'mail', 'send', x'6e756c6c', 'begun', 1)";
+    rusqlite::Connection::open(&place).and_then(|sqlite| sqlite.execute_batch(row)).expect("a call");
+    let effects = Effects::new(Arc::new(Store::open(&place).expect("opens")));
+    let gaps = effects.gaps(None).expect("a list");
+    assert_eq!((gaps.len(), gaps[0].maker.as_deref()), (1, None));
+    effects.settle_unless("run", "a", &Finding::DidNotHappen, "", |_| true).expect("nobody makes it");
+    assert_eq!(effects.gaps(None), Ok(vec![]));
+}

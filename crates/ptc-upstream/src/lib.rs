@@ -16,6 +16,7 @@ mod mcp;
 pub mod metrics;
 pub mod model;
 pub mod openapi;
+mod outcome;
 pub mod pins;
 pub mod redact;
 pub mod runtime;

@@ -89,7 +89,7 @@ pub enum Reason {
     ApprovalRequired,
     /// Somebody was asked and said no.
     ApprovalRejected,
-    /// The call was begun before, by a run that ended before the answer came.
+    /// The call may have changed something, and nobody knows whether it happened.
     OutcomeUnknown,
 }
 
@@ -128,7 +128,7 @@ impl Reason {
             Reason::StreamClosedBeforeResponse => "stream_closed_before_response",
             Reason::ApprovalRequired => "approval_required",
             Reason::ApprovalRejected => "approval_rejected",
-            Reason::OutcomeUnknown => "outcome_unknown",
+            Reason::OutcomeUnknown => ptc_host::OUTCOME_UNKNOWN,
         }
     }
 

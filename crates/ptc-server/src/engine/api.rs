@@ -119,8 +119,11 @@ impl Line {
 /// What belongs to one call besides its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Set when nobody wants the answer any more.
+    /// Set when the call is taken back: it stops.
     pub cancel: CancellationToken,
+    /// Set when nobody waits for the answer any more, if the call has a key: it goes on all the same. Of any other call
+    /// transports set `cancel` then.
+    pub gone: Option<CancellationToken>,
     /// Where to report progress, if the client asked for it.
     pub progress: Option<UnboundedSender<Progress>>,
     /// Where the call stands in the queue of its owner.

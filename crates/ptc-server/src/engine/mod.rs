@@ -359,6 +359,14 @@ impl Engine {
             return Ok(self.unknown_tool(caller, tool));
         };
         signals.span = self.traces.begin(known.name(), caller, &args, &signals);
+        if let Some(engine) = self.going_on(known, &signals) {
+            let (caller, gone) = (caller.clone(), signals.gone.clone());
+            let carried_out = async move {
+                let handling = engine.handle_once(&caller, known, args, &signals);
+                engine.watched(&caller, known, &signals, handling).await
+            };
+            return self.to_its_end(carried_out, gone).await;
+        }
         let handling = self.handle_once(caller, known, args, &signals);
         self.watched(caller, known, &signals, handling).await
     }
@@ -371,6 +379,14 @@ impl Engine {
         mut signals: Signals,
     ) -> Result<Reply, CallError> {
         signals.span = self.traces.begin(Tool::Approve.name(), caller, &Args::new(), &signals);
+        if let Some(engine) = self.going_on(Tool::Approve, &signals) {
+            let (caller, gone) = (caller.clone(), signals.gone.clone());
+            let carried_out = async move {
+                let handling = engine.decide_once(&caller, decided, &signals);
+                engine.watched(&caller, Tool::Approve, &signals, handling).await
+            };
+            return self.to_its_end(carried_out, gone).await;
+        }
         let handling = self.decided(caller, decided, &signals);
         self.watched(caller, Tool::Approve, &signals, handling).await
     }
@@ -533,8 +549,9 @@ impl Engine {
         envelope::fixed(
             Reason::CANCELLED.name,
             "the call was cancelled",
-            "Calls that it had made are made. What it changed in a session is not kept, unless it was being kept just then: \
-             look before you call again, or send it again under the same key.",
+            "Calls that it had made are made, and what came of the last ones may not be known: `ptc effects` lists those. What it \
+             changed in a session is not kept, unless it was being kept just then: look before you call again, or send it again \
+             under the same key.",
         )
     }
 

@@ -5,13 +5,17 @@
 //! `busy` and touches nothing. When it is gone, whoever is asked next takes the request over, and runs its program so
 //! that no call that may change something is made a second time. Whoever was replaced can neither begin calls nor keep a
 //! reply any more.
+//!
+//! A request goes on to its end although its client went away, since the client may send it again; only one that the
+//! client takes back is stopped. A client that was asked about calls in a form answers under the key of its request, and
+//! what comes of that is the reply of the request from then on, whichever of its forms is sent again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_store::Lease;
 use ptc_store::effects::Effects;
-use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError};
+use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError, Stands};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
@@ -20,10 +24,11 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::api::{Args, CallError, Caller, Content, Reply, ResourceLink, Signals};
+use super::api::{Approval, Args, CallError, Caller, Content, Reply, ResourceLink, Signals};
 use super::lease::{lease_ms, renewal};
 use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
+use super::tickets::{Decided, Which};
 use super::tools::Tool;
 use super::{Answered, Engine, Handled, fixed, resources};
 use crate::effects::{Held, HeldJournal, StoreJournal};
@@ -105,13 +110,27 @@ impl Once {
     }
 
     /// Begins a request, or says why it is not run here and now.
-    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Result<Began, String> {
+    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Came<'_> {
         let (scope, digest) = (scope.to_owned(), json!({"sha256": hash}).to_string());
-        self.apart(move |journal| {
+        let began = self.apart(move |journal| {
             let new = NewRequest { scope: &scope, tool: tool.name(), digest: digest.as_bytes() };
             journal.requests().begin(&new, lease_ms()).map_err(|error| error.to_string())
-        })
-        .await
+        });
+        let not = |answered: Answered| Came::Not(Box::new(answered));
+        match began.await {
+            Ok(Began::Held { lease, again }) => Came::Ours(Claim::new(self, lease.clone()), lease, again),
+            Ok(Began::Done(kept)) => Came::Before(kept),
+            Ok(Began::Busy) => not(under_way()),
+            Ok(Began::Another) => {
+                not(wrong("this request key belongs to another request; take a new key for each request"))
+            }
+            Err(why) => not(not_begun(&why)),
+        }
+    }
+
+    /// How far the request of a scope is.
+    async fn stands(&self, scope: String) -> Result<Stands, String> {
+        self.apart(move |journal| journal.requests().stands(&scope).map_err(|error| error.to_string())).await
     }
 
     async fn apart<T: Send + 'static, E: From<String> + Send + 'static>(
@@ -122,6 +141,16 @@ impl Once {
         let asked = self.tasks.spawn_blocking_on(move || work(&journal), &self.runtime);
         in_time(asked).await.unwrap_or_else(|| Err(SILENT.to_owned().into()))
     }
+}
+
+/// What becomes of a request that came.
+enum Came<'o> {
+    /// This server carries it out, by this lease; and whether somebody began it before.
+    Ours(Claim<'o>, Lease, bool),
+    /// It has a reply.
+    Before(Json),
+    /// It is not run here and now.
+    Not(Box<Answered>),
 }
 
 /// A request that this server carries out. Dropped without a reply, it is given back.
@@ -178,15 +207,14 @@ impl<'o> Claim<'o> {
         kept.await.inspect(|()| self.lease = None)
     }
 
-    /// Gives the request back, and is done with it when this returns.
-    async fn give_back(mut self) {
-        if let Some(lease) = self.lease.take() {
-            // One that cannot be given back now is free when its lease is over.
-            let given = self.once.apart(move |journal| {
-                journal.requests().give_back(&lease).map_err(|error| error.to_string())
-            });
-            let _ = given.await;
-        }
+    /// Gives the request back, and is done with it when this returns; false if another server has taken it over.
+    async fn give_back(mut self) -> bool {
+        let Some(lease) = self.lease.take() else { return true };
+        let given = self
+            .once
+            .apart(move |journal| journal.requests().give_back(&lease).map_err(|error| error.to_string()));
+        // One that cannot be given back now is free when its lease is over.
+        given.await.unwrap_or(true)
     }
 }
 
@@ -203,6 +231,33 @@ impl Drop for Claim<'_> {
 }
 
 impl Engine {
+    /// The engine, for a call that goes on to its end although nobody waits for it: whoever sends it again gets its reply.
+    pub(super) fn going_on(&self, tool: Tool, signals: &Signals) -> Option<Arc<Engine>> {
+        let keyed = self.once.is_some() && signals.request_key.is_some();
+        (keyed && may_come_again(tool)).then(|| self.own.upgrade()).flatten()
+    }
+
+    /// Does something to its end. Whoever goes is not waited for; the work is, when the server ends.
+    pub(super) async fn to_its_end(
+        &self,
+        work: impl Future<Output = Result<Reply, CallError>> + Send + 'static,
+        gone: Option<CancellationToken>,
+    ) -> Result<Reply, CallError> {
+        let task = self.under_way.spawn(work);
+        let left = async {
+            match gone {
+                Some(gone) => gone.cancelled_owned().await,
+                None => std::future::pending().await,
+            }
+        };
+        let failed = || CallError::Internal("a request could not be carried out".to_owned());
+        tokio::select! {
+            biased;
+            ended = task => ended.unwrap_or_else(|_| Err(failed())),
+            () = left => Err(CallError::Cancelled),
+        }
+    }
+
     /// Handles a call so that it can be sent again.
     pub(super) async fn handle_once(
         &self,
@@ -225,23 +280,16 @@ impl Engine {
             }
             (Some(once), Some(key)) => (once, key),
         };
-        if key.is_empty() || key.len() > KEY_BYTES || key.contains('\0') {
-            return Ok(wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")));
+        if let Some(refused) = unusable(key) {
+            return Ok(refused);
         }
         let scope = format!("request:{}:{key}", caller.principal);
         let hash = digest(&json!([tool.name(), args]));
-        let (lease, again) = match once.begin(&scope, tool, &hash).await {
-            Ok(Began::Held { lease, again }) => (lease, again),
-            Ok(Began::Done(kept)) => return recalled(kept),
-            Ok(Began::Busy) => return Ok(under_way()),
-            Ok(Began::Another) => {
-                return Ok(wrong(
-                    "this request key belongs to another request; take a new key for each request",
-                ));
-            }
-            Err(why) => return Ok(not_begun(&why)),
+        let (claim, lease, again) = match once.begin(&scope, tool, &hash).await {
+            Came::Ours(claim, lease, again) => (claim, lease, again),
+            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
+            Came::Not(answered) => return Ok(*answered),
         };
-        let claim = Claim::new(once, lease.clone());
         let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
             Ok(journal) => Some(journal),
             Err(why) => return Ok(not_begun(&why)),
@@ -253,60 +301,107 @@ impl Engine {
             journal,
             ..signals.clone()
         };
-        Box::pin(self.carry_out(caller, tool, args, &scoped, claim, &hash)).await
+        let handling = self.handle(caller, tool, args, &scoped);
+        Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
     }
 
-    /// Carries out a request that is held, and keeps its reply.
-    async fn carry_out(
-        &self,
-        caller: &Caller,
-        tool: Tool,
-        args: Args,
-        signals: &Signals,
-        mut claim: Claim<'_>,
-        hash: &str,
-    ) -> Handled {
-        let handled = {
-            let mut handling = std::pin::pin!(self.handle(caller, tool, args, signals));
-            tokio::select! {
-                biased;
-                handled = &mut handling => handled,
-                () = claim.lost.cancelled() => {
-                    // What is being kept at this moment decides whether it was in time.
-                    signals.cancel.cancel();
-                    handling.await
-                }
-            }
+    /// Decides what a client answered in a form, so that the answer can be sent again under the key of the request that
+    /// it was asked about.
+    pub(super) async fn decide_once(&self, caller: &Caller, decided: Decided, signals: &Signals) -> Handled {
+        let (Some(once), Some(key), Which::Text(ticket)) = (&self.once, &signals.request_key, &decided.which)
+        else {
+            return self.decided(caller, decided, signals).await;
         };
-        let answered = match handled {
-            Err(CallError::Cancelled) if claim.lost.is_cancelled() => return Ok(taken_over()),
-            Err(error) => {
-                claim.give_back().await;
-                return Err(error);
-            }
-            Ok(answered) => answered,
+        if let Some(refused) = unusable(key) {
+            return Ok(refused);
+        }
+        // Which of the answers counts is settled by the first.
+        let (scope, hash) = (form(caller, key, ticket), digest(&json!(["form", ticket])));
+        let claim = match once.begin(&scope, Tool::Approve, &hash).await {
+            Came::Ours(claim, _, _) => claim,
+            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
+            Came::Not(answered) => return Ok(*answered),
         };
-        // What the store did not acknowledge may still come to be kept; the key stays taken for the rest of its lease.
-        let is_open = answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name);
-        if answered.kept || is_open {
-            claim.lease = None;
-            return Ok(answered);
-        }
-        // A program that was not run has no reply: if nothing was ever made, the key is free again.
-        if answered.facts.program.is_none() {
-            claim.give_back().await;
-            return Ok(answered);
-        }
-        match claim.keep(written(hash, &answered)).await {
-            Ok(()) => {}
-            Err(NotKept::Lost) => return Ok(taken_over()),
-            Err(NotKept::Store(why)) => {
-                tracing::error!("a reply cannot be kept, so its request runs again if it comes again: {why}");
-                return Ok(not_kept());
-            }
-        }
-        Ok(answered)
+        let cancel = signals.cancel.child_token();
+        let handling = self.decided(caller, decided, signals);
+        Box::pin(carry_out(handling, &cancel, claim, &hash)).await
     }
+}
+
+/// The scope of what a client answers in a form about a ticket of its request.
+fn form(caller: &Caller, key: &str, ticket: &str) -> String {
+    format!("form:{}:{}:{key}", caller.principal, digest(&json!(ticket)))
+}
+
+/// Carries out a request that is held, and keeps its reply.
+async fn carry_out(
+    handling: impl Future<Output = Handled>,
+    cancel: &CancellationToken,
+    mut claim: Claim<'_>,
+    hash: &str,
+) -> Handled {
+    let handled = {
+        let mut handling = std::pin::pin!(handling);
+        tokio::select! {
+            biased;
+            handled = &mut handling => handled,
+            () = claim.lost.cancelled() => {
+                // What is being kept at this moment decides whether it was in time.
+                cancel.cancel();
+                handling.await
+            }
+        }
+    };
+    let answered = match handled {
+        Err(CallError::Cancelled) if claim.lost.is_cancelled() => return Ok(taken_over()),
+        Err(error) => {
+            return match claim.give_back().await {
+                true => Err(error),
+                false => Ok(taken_over()),
+            };
+        }
+        Ok(answered) => answered,
+    };
+    // What the store did not acknowledge may still come to be kept; the key stays taken for the rest of its lease.
+    let is_open = answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name);
+    if answered.kept || is_open {
+        claim.lease = None;
+        return Ok(answered);
+    }
+    // A program that was not run has no reply: if nothing was ever made, the key is free again.
+    if answered.facts.program.is_none() && answered.reason.is_some() {
+        // What a server says that was replaced meanwhile, of its session for one, is not for the client.
+        return Ok(if claim.give_back().await { answered } else { taken_over() });
+    }
+    match claim.keep(written(hash, &answered)).await {
+        Ok(()) => {}
+        Err(NotKept::Lost) => return Ok(taken_over()),
+        Err(NotKept::Store(why)) => {
+            tracing::error!("a reply cannot be kept, so its request runs again if it comes again: {why}");
+            return Ok(not_kept());
+        }
+    }
+    Ok(answered)
+}
+
+/// The reply of a request that was carried out: the kept one, or, if its client was asked about calls and answered under
+/// the same key, what came of that.
+async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> Handled {
+    while let Some(ticket) = kept["reply"]["approval"]["ticket"].as_str() {
+        match once.stands(form(caller, key, ticket)).await {
+            Ok(Stands::Done(next)) => kept = next,
+            Ok(Stands::Free) => break,
+            Ok(Stands::UnderWay) => return Ok(under_way()),
+            Err(why) => return Ok(not_begun(&why)),
+        }
+    }
+    recalled(kept)
+}
+
+/// Why a text cannot be a key, if it cannot.
+fn unusable(key: &str) -> Option<Answered> {
+    let wrong_key = key.is_empty() || key.len() > KEY_BYTES || key.contains('\0');
+    wrong_key.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
 }
 
 /// Whether a tool does what its client may want done once: it runs a program, or decides about one.
@@ -366,7 +461,20 @@ fn kept(reply: &Reply) -> Json {
             json!({"uri": link.uri, "name": link.name, "description": link.description, "size": link.size})
         }
     });
-    json!({"content": content.collect::<Vec<_>>(), "structured": reply.structured, "is_error": reply.is_error})
+    let approval = reply.approval.as_ref().map(|approval| {
+        let Approval { id, ticket, pending, expires_ms } = approval;
+        json!({"id": id, "ticket": ticket, "pending": pending, "expires_ms": expires_ms})
+    });
+    let (content, structured) = (content.collect::<Vec<_>>(), &reply.structured);
+    json!({"content": content, "structured": structured, "is_error": reply.is_error, "approval": approval})
+}
+
+/// What waits for approval, as it was kept. Replies of earlier versions do not say.
+fn approval(kept: &mut Json) -> Option<Approval> {
+    let text = |name: &str| kept[name].as_str().map(str::to_owned);
+    let (id, ticket, expires_ms) = (text("id")?, text("ticket")?, kept["expires_ms"].as_i64()?);
+    let Json::Array(pending) = kept["pending"].take() else { return None };
+    Some(Approval { id, ticket, pending, expires_ms })
 }
 
 /// A reply that was kept, marked as such.
@@ -390,6 +498,7 @@ fn recalled(mut kept: Json) -> Handled {
     if let Some(Json::Object(fields)) = &mut structured {
         fields.insert("recalled".to_owned(), true.into());
     }
-    let reply = Reply { content, structured, is_error, approval: None, recalled: true };
+    let approval = approval(&mut reply["approval"]);
+    let reply = Reply { content, structured, is_error, approval, recalled: true };
     Ok(Answered::new(reply, kept["reason"].as_str()))
 }

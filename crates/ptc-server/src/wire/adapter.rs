@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -27,7 +28,7 @@ use super::incoming;
 use super::log::Log;
 use crate::engine::{
     Args, CallError, Caller, Content, Decided, Engine, Line, Progress, Reply, ResourceLink, Signals,
-    ToolSpec, Which,
+    ToolSpec, Transport, Which,
 };
 use crate::options::{LogLevel, Options};
 
@@ -36,8 +37,8 @@ use crate::options::{LogLevel, Options};
 pub struct Arrival {
     /// Who sent it.
     pub caller: Caller,
-    /// Set when the transport learns that nobody wants the answer.
-    pub cancel: CancellationToken,
+    /// What the transport learns of it before it is answered.
+    pub stop: Stop,
     /// Whether messages can be sent before the answer.
     pub streams: bool,
     /// Whether an answer has to come in a bounded time.
@@ -48,6 +49,35 @@ pub struct Arrival {
     pub closing: CancellationToken,
     /// Kept until the request is done.
     pub _held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
+}
+
+/// What may end a request before it is answered.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// Set when the transport learns that nobody wants the answer.
+    pub token: CancellationToken,
+    /// Whether that is because its client is not there any more. Else it took the request back.
+    pub left: Option<Arc<AtomicBool>>,
+}
+
+impl Stop {
+    fn is_left(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| left.load(Ordering::Acquire))
+    }
+}
+
+/// The tokens of a call: one to stop it, and one that says that nobody waits, for a call with a key, which goes on then.
+/// `token` is that of `rmcp`. Over stdio it is set when the client takes its request back; over HTTP, where that comes with a
+/// request of its own, when the connection ends.
+fn tokens(
+    token: CancellationToken,
+    transport: Transport,
+    keyed: bool,
+) -> (CancellationToken, Option<CancellationToken>) {
+    match (keyed, transport) {
+        (false, _) | (true, Transport::Stdio) => (token, None),
+        (true, Transport::Http) => (CancellationToken::new(), Some(token)),
+    }
 }
 
 /// How long calls may take before they are given up.
@@ -111,7 +141,7 @@ impl Adapter {
                 Way::Elicitation => tokio::select! {
                     choices = approval::elicit(&context.peer, approval) => choices,
                     () = context.ct.cancelled() => None,
-                    () = arrival.cancel.cancelled() => None,
+                    () = arrival.stop.token.cancelled() => None,
                     () = arrival.closing.cancelled() => None,
                     () = tokio::time::sleep(approval::left(approval)) => None,
                 },
@@ -134,16 +164,23 @@ impl Adapter {
             }
             None => (None, None),
         };
+        let request_key = context.meta.get(REQUEST_KEY).map(key);
+        let token = context.ct.child_token();
+        let (cancel, gone) = tokens(token, arrival.caller.transport, request_key.is_some());
         let signals = Signals {
-            cancel: context.ct.child_token(),
+            cancel,
+            gone: gone.clone(),
             progress,
             request_id: context.id.to_string(),
-            request_key: context.meta.get(REQUEST_KEY).map(key),
+            request_key,
             ..Signals::default()
         };
         let answer = self.answer(work, &arrival, signals).await;
         if let Some(reports) = reports {
-            // Reports must not come after the answer.
+            // Reports must not come after the answer, and nobody reads those of a request that goes on alone.
+            if gone.is_some_and(|gone| gone.is_cancelled()) {
+                reports.abort();
+            }
             let _ = reports.await;
         }
         answer
@@ -168,7 +205,8 @@ impl Adapter {
     /// Does something for a client.
     async fn answer(&self, work: Work, arrival: &Arrival, signals: Signals) -> Result<Reply, ErrorData> {
         let began = Instant::now();
-        let (cancel, request_id) = (signals.cancel.clone(), signals.request_id.clone());
+        let own = (signals.cancel.clone(), signals.gone.clone());
+        let request_id = signals.request_id.clone();
         let line = signals.line.clone();
         let name = work.name().to_owned();
         let called = async {
@@ -186,7 +224,7 @@ impl Adapter {
             (true, _) => Some(self.patience.program),
         };
         let patience = patience.map(|time| (line, time));
-        let answer = match until(called, &arrival.cancel, &cancel, patience).await {
+        let answer = match until(called, &arrival.stop, own, patience).await {
             None => {
                 let (reason, message) = self.engine.given_up();
                 Err(ErrorData::new(ErrorCode(-32000), message, Some(json!({"reason": reason}))))
@@ -228,11 +266,11 @@ impl Work {
     }
 }
 
-/// Waits for a call. `stop` cancels it; after so much time outside of the queue it is given up.
+/// Waits for a call, and hands on what stops it; after so much time outside of the queue it is given up.
 async fn until<T>(
     called: impl Future<Output = T>,
-    stop: &CancellationToken,
-    cancel: &CancellationToken,
+    stop: &Stop,
+    (cancel, gone): (CancellationToken, Option<CancellationToken>),
     patience: Option<(Line, Duration)>,
 ) -> Option<T> {
     let timeout = async {
@@ -244,7 +282,10 @@ async fn until<T>(
     tokio::pin!(called, timeout);
     tokio::select! {
         outcome = &mut called => return Some(outcome),
-        () = stop.cancelled() => cancel.cancel(),
+        () = stop.token.cancelled() => match gone {
+            Some(gone) if stop.is_left() => gone.cancel(),
+            _ => cancel.cancel(),
+        },
         () = &mut timeout => {
             cancel.cancel();
             return None;

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::adapter::{Adapter, Arrival};
+use super::adapter::{Adapter, Arrival, Stop};
 use super::frames::{Frame, Frames};
 use super::identity::{LOCAL, random};
 use super::incoming::{self, Kind, Refused, error};
@@ -75,7 +75,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
             principal: LOCAL.into(),
             ..Caller::new(format!("stdio_{}", random::<12>()), Transport::Stdio)
         },
-        cancel: CancellationToken::new(),
+        stop: Stop::default(),
         streams: true,
         bounded: false,
         asks: true,

@@ -10,7 +10,6 @@ use ptc_store::Store;
 use ptc_store::effects::{Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::tickets::{NewTicket, Room, SCOPE, Tickets};
-use ptc_store::under_way::UnderWay;
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server;
@@ -25,7 +24,7 @@ const RULES: &[Rule] = &[
     ("nothing is forgotten that whoever takes a request or a ticket over needs", needed),
     ("of many threads that begin a call one sends it", raced),
     ("what became of the calls of a scope is told, and how many have no answer", looked),
-    ("calls under way are told until they are over or forgotten", under_way),
+    ("a call is under way from its row on, until its process says otherwise or is gone", under_way),
 ];
 
 #[test]
@@ -81,17 +80,39 @@ fn looked(store: &Arc<Store>) {
 }
 
 fn under_way(store: &Arc<Store>) {
-    let under_way = UnderWay::new(store.clone());
-    let calls = |identity: &str| vec![("run 1".to_owned(), identity.to_owned())];
-    under_way.tell("one", &json!({"pid": 1}), &calls("a"), 60_000).expect("told");
-    under_way.tell("two", &json!({"pid": 2}), &calls("b"), 60_000).expect("told");
-    under_way.tell("one", &json!({"pid": 1}), &calls("c"), 60_000).expect("told again");
-    let told = under_way.told().expect("a list");
-    let all: Vec<_> = told.iter().flat_map(|told| told.calls.clone()).collect();
-    assert_eq!(all, [calls("c"), calls("b")].concat());
-    under_way.tell("one", &json!({"pid": 1}), &[], 60_000).expect("it is over");
-    under_way.tell("two", &json!({"pid": 2}), &calls("b"), 0).expect("it is forgotten");
-    assert!(under_way.told().expect("a list").is_empty());
+    const LONG: i64 = 3_600_000;
+    let plain = Effects::new(store.clone());
+    let made_by = |process: &str, holds_ms| plain.clone().made_by(process, holds_ms);
+    let call = |identity: &str| ("run".to_owned(), identity.to_owned());
+    let settle = |identity: &str, lives: bool| {
+        plain.settle_unless("run", identity, &Finding::DidNotHappen, "looked", |_| lives)
+    };
+    let makers = || {
+        let gaps = plain.gaps(Some("run")).expect("a list");
+        gaps.into_iter().map(|gap| (gap.identity, gap.maker)).collect::<BTreeMap<_, _>>()
+    };
+    let one = made_by("one", LONG);
+    for (effects, identity) in [(&one, "a"), (&made_by("two", 0), "b"), (&plain, "c")] {
+        assert_eq!(begin(effects, "run", identity), Begun::Fresh);
+    }
+    let marked = |identity: &str| makers()[identity].clone();
+    assert_eq!(marked("a").as_deref(), Some("one"), "from its first moment");
+    assert_eq!((marked("b"), marked("c")), (None, None), "nobody says so any more, or at all");
+    assert_eq!(settle("a", true), Err(EffectError::UnderWay));
+    assert_eq!((settle("b", true), settle("c", true)), (Ok(()), Ok(())));
+    // Only the process that began a call says more of it.
+    made_by("two", LONG).let_go(&[call("a")]).expect("told");
+    assert_eq!(marked("a").as_deref(), Some("one"));
+    one.let_go(&[call("a")]).expect("told");
+    assert_eq!(marked("a"), None);
+    one.hold(&[call("a"), call("of another")]).expect("told");
+    assert_eq!(marked("a").as_deref(), Some("one"));
+    assert_eq!(settle("a", false), Ok(()), "its process is known to be gone");
+    // It is made again, by another, and counts as under way at once.
+    assert_eq!(begin(&made_by("three", LONG), "run", "a"), Begun::Fresh);
+    assert_eq!(settle("a", true), Err(EffectError::UnderWay));
+    plain.done("run", "a", &json!(1)).expect("answered");
+    assert_eq!((settle("a", true), makers().contains_key("a")), (Ok(()), false), "its answer stays");
 }
 
 fn held(store: &Arc<Store>) {

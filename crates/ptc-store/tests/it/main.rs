@@ -10,5 +10,6 @@ mod runs;
 mod sessions;
 mod shelf;
 mod skip;
+mod stuck;
 mod support;
 mod tickets;

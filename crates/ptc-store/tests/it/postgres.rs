@@ -69,10 +69,14 @@ impl Server {
         format!("postgres://ptc@/postgres?host={}", self.folder.display())
     }
 
+    /// A connection to the server that is nobody's.
+    pub fn client(&self) -> ::postgres::Client {
+        ::postgres::Client::connect(&self.database(), ::postgres::NoTls).expect("connects")
+    }
+
     /// An empty place on the server.
     pub fn place(&self, name: &str) -> String {
-        let mut client = ::postgres::Client::connect(&self.database(), ::postgres::NoTls).expect("connects");
-        client.batch_execute(&format!("CREATE SCHEMA {name}")).expect("a new schema");
+        self.client().batch_execute(&format!("CREATE SCHEMA {name}")).expect("a new schema");
         self.at(name)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_store::effects::{Begun, Effects, NewEffect};
-use ptc_store::requests::{Began, NewRequest, Reply, RequestError, Requests};
+use ptc_store::requests::{Began, NewRequest, Reply, RequestError, Requests, Stands};
 use ptc_store::{Lease, Store};
 use serde_json::json;
 
@@ -45,25 +45,29 @@ fn once(store: &Arc<Store>) {
     let bens = NewRequest { scope: "ben: k", ..other };
     assert!(matches!(requests.begin(&bens, LONG), Ok(Began::Held { again: false, .. })));
     let (answer, late) = (json!([1, "two"]), json!("late"));
+    assert_eq!(requests.stands(REQUEST.scope), Ok(Stands::UnderWay));
+    assert_eq!(requests.stands("ann: another"), Ok(Stands::Free));
     requests.keep(&Reply { lease: &lease, answer: &answer }).expect("kept");
+    assert_eq!(requests.stands(REQUEST.scope), Ok(Stands::Done(answer.clone())));
     for _ in 0..2 {
         assert_eq!(requests.begin(&REQUEST, LONG), Ok(Began::Done(answer.clone())));
     }
     assert_eq!(requests.begin(&other, LONG), Ok(Began::Another));
     assert_eq!(requests.keep(&Reply { lease: &lease, answer: &late }), Err(RequestError::Lost), "one reply");
-    requests.give_back(&lease).expect("it is left alone");
+    assert_eq!(requests.give_back(&lease), Ok(false), "it is left alone");
     assert_eq!(requests.begin(&REQUEST, LONG), Ok(Began::Done(answer)));
 }
 
 fn replaced(store: &Arc<Store>) {
     let requests = Requests::new(store.clone());
     let (dead, _) = held(&requests, 0);
+    assert_eq!(requests.stands(REQUEST.scope), Ok(Stands::Free));
     let (alive, again) = held(&requests, 0);
     assert!(again);
     let answer = json!("of the dead");
     assert_eq!(requests.keep(&Reply { lease: &dead, answer: &answer }), Err(RequestError::Lost));
     assert_eq!(requests.renew(&dead, LONG), Err(RequestError::Lost));
-    requests.give_back(&dead).expect("it is left alone");
+    assert_eq!(requests.give_back(&dead), Ok(false), "it is left alone");
     requests.renew(&alive, LONG).expect("held for longer");
     assert_eq!(requests.begin(&REQUEST, LONG), Ok(Began::Busy));
     let answer = json!("of the living");
@@ -75,17 +79,17 @@ fn given_back(store: &Arc<Store>) {
     let (requests, effects) = (Requests::new(store.clone()), Effects::new(store.clone()));
     let other = NewRequest { digest: b"other", ..REQUEST };
     let (lease, _) = held(&requests, LONG);
-    requests.give_back(&lease).expect("given back");
+    assert_eq!(requests.give_back(&lease), Ok(true));
     // Nothing was done, so the key is free.
     let Ok(Began::Held { lease: next, again: false }) = requests.begin(&other, LONG) else { panic!("free") };
     assert_ne!(next, lease, "a number is never given twice");
-    requests.give_back(&next).expect("given back");
+    assert_eq!(requests.give_back(&next), Ok(true));
 
     let (lease, _) = held(&requests, LONG);
     let args = json!({});
     let call = NewEffect { identity: "a", server: "mail", tool: "send", args: &args };
     assert_eq!(effects.begin(REQUEST.scope, &call), Ok(Begun::Fresh));
-    requests.give_back(&lease).expect("given back");
+    assert_eq!(requests.give_back(&lease), Ok(true));
     assert_eq!(requests.begin(&other, LONG), Ok(Began::Another), "it did something");
     let (_, again) = held(&requests, LONG);
     assert!(again, "and is taken over at once");

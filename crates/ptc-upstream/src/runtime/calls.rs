@@ -19,6 +19,7 @@ use crate::config::EffectClass;
 use crate::discovery::{self, Needs, Question, Reply};
 use crate::ledger::{Overview, json_bytes};
 use crate::model::{Allowance, Fault, Reason};
+use crate::outcome::{Unknown, Why, is_known};
 use crate::pins::digest;
 use crate::shapes::Shapes;
 
@@ -133,12 +134,10 @@ impl Run {
             book.recall(line);
             return journal::retold(before);
         }
-        // What was begun is answered from the journal, whatever its tool and its server are by now.
+        // What was begun, or was not and is known not to have been sent, is answered from the journal, whatever its tool and
+        // its server are by now.
         if let Some((journal, identity)) = &kept
-            && let Some(known) =
-                journal.known(identity).await.map_err(|why| unwritten(journal, identity, &why))?
-            && let Some(given) =
-                self.recalled(line, known, journal, (&request.server, &request.tool), identity)
+            && let Some(given) = self.told_before(line, &request, journal, identity).await
         {
             return given.map_err(Stop::from);
         }
@@ -149,12 +148,56 @@ impl Run {
                 let given = self.ask_once(line, upstream, &tool, args, journal, identity).await;
                 return given.map_err(Stop::from);
             }
+            // Nothing is written down here. A tool of which nobody says that it writes fails as one that reads.
+            (Ok((upstream, tool, args)), _) if tool.effect == EffectClass::Write => {
+                let call = Unknown { server: &upstream.config.name, tool: &tool.def.name, identity: None };
+                self.send(line, upstream, &tool, args, call).await.map_err(Stop::from)
+            }
             (Ok((upstream, tool, args)), _) => self.ask(upstream, &tool, args).await.map_err(Stop::from),
         };
         if let Some((journal, identity)) = &kept {
             journal.saw(What::Read, identity, || journal::told(&given));
         }
         given
+    }
+
+    /// What the program was told of a call when it ran before, if it made it then.
+    async fn told_before(
+        &self,
+        line: usize,
+        request: &CallRequest,
+        journal: &Kept,
+        identity: &str,
+    ) -> Option<Given> {
+        // The program went on without it.
+        let unsent = journal.seen(What::Silence, identity).filter(|before| before["unsent"] == true);
+        if let Some(unsent) = unsent {
+            self.book().recall(line);
+            return Some(journal::read(unsent));
+        }
+        match journal.known(identity).await {
+            Ok(known) => self.recalled(line, known?, journal, (&request.server, &request.tool), identity),
+            Err(why) => Some(Err(self.not_looked_up(journal, request, identity, &why))),
+        }
+    }
+
+    /// The failure of a call that may have been made when the program ran before, which the journal does not say now.
+    /// Nothing was sent, and the program is told the same when it runs again.
+    fn not_looked_up(&self, journal: &Kept, request: &CallRequest, identity: &str, why: &str) -> Fault {
+        let (server, tool) = (&request.server, &request.tool);
+        let reads = |upstream: &Upstream| matches!(upstream.find(tool), Found::Tool(tool) if tool.effect == EffectClass::Read);
+        let fault = match self.runtime.upstream(server).is_some_and(reads) {
+            true => {
+                let message = format!(
+                    "nothing was sent, because it cannot be looked up whether the call was made before: {why}"
+                );
+                Fault::new(Reason::UpstreamUnavailable, message)
+            }
+            false => journal.unknown(server, tool, identity).fault(Why::NotLookedUp(why)),
+        };
+        let fault = fault.before_sending();
+        journal.saw(What::Silence, identity, || journal::failed(&fault));
+        fault
     }
 
     /// Whom a call goes to, and its arguments. A write is given its key, if it takes one.
@@ -242,12 +285,6 @@ impl Run {
         identity: &str,
     ) -> Given {
         let (server, name) = (&upstream.config.name, &tool.def.name);
-        let before = journal.seen(What::Silence, identity);
-        // The program went on without it.
-        if let Some(unsent) = before.as_ref().filter(|before| before["unsent"] == true) {
-            self.book().recall(line);
-            return journal::read(unsent.clone());
-        }
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
         let _under_way = journal.mark(identity);
@@ -256,13 +293,27 @@ impl Run {
         if let Some(given) = self.recalled(line, known, journal, (server, name), identity) {
             return given;
         }
-        let given = self.ask(upstream, tool, args).await;
-        let is_known = given.as_ref().err().is_none_or(journal::is_known);
+        let given = self.send(line, upstream, tool, args, journal.unknown(server, name, identity)).await;
+        let is_open = given.as_ref().is_err_and(|fault| fault.reason == Reason::OutcomeUnknown);
         // What is not written down as its answer is remembered as what the program was told.
-        if !is_known || !journal.done(identity, journal::written(&given)).await {
+        if is_open || !journal.done(identity, journal::written(&given)).await {
             journal.saw(What::Silence, identity, || journal::written(&given));
         }
         given
+    }
+
+    /// Asks for what may change something. If nobody knows then whether it did, the program is told that.
+    async fn send(
+        &self,
+        line: usize,
+        upstream: &Upstream,
+        tool: &CatalogTool,
+        args: Map<String, Json>,
+        call: Unknown<'_>,
+    ) -> Given {
+        self.book().sent(line, call.identity);
+        let given = self.ask(upstream, tool, args).await;
+        given.map_err(|fault| if is_known(&fault) { fault } else { call.fault(Why::Unanswered(&fault)) })
     }
 
     /// What a program is told of a call that was begun before. One that went on with what it was told is told the same, so that
@@ -280,7 +331,8 @@ impl Run {
             (Known::Done(_) | Known::Unknown, Some(before)) => before,
             (Known::Done(answer), None) => answer,
             (Known::Unknown, None) => {
-                let fault = journal::unknown(server, tool, identity);
+                let fault = journal.unknown(server, tool, identity).fault(Why::BegunBefore);
+                self.book().recall(line);
                 journal.saw(What::Silence, identity, || journal::failed(&fault));
                 return Some(Err(fault));
             }

@@ -18,6 +18,7 @@ use crate::call::CallRequest;
 use crate::catalog::CatalogTool;
 use crate::discovery::Reply;
 use crate::model::{Fault, Reason};
+use crate::outcome::Unknown;
 use crate::pins::digest;
 
 /// A call that is about to be made.
@@ -62,6 +63,11 @@ pub trait EffectJournal: Send + Sync {
     /// Hears that a call is under way from now on, or not any more, whatever came of it. Must not block.
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         let _ = (scope, identity, is);
+    }
+
+    /// Whether people find calls without an answer by their identities. Else nobody is told to look for one.
+    fn lists(&self) -> bool {
+        true
     }
 
     /// Whether `begin` and `done` may block. One that never does is asked in place, else a thread that may wait asks.
@@ -163,6 +169,11 @@ impl Kept {
     pub fn mark(&self, identity: &str) -> Marked {
         self.journal.under_way(&self.scope, identity, true);
         Marked { scope: self.scope.clone(), journal: self.journal.clone(), identity: identity.to_owned() }
+    }
+
+    /// A call of which nobody may come to know what became of it.
+    pub fn unknown<'c>(&self, server: &'c str, tool: &'c str, identity: &'c str) -> Unknown<'c> {
+        Unknown { server, tool, identity: self.journal.lists().then_some(identity) }
     }
 
     /// Writes down that a call is about to be made.
@@ -304,21 +315,6 @@ pub(super) fn read(mut kept: Json) -> Result<(Json, ValueKind), Fault> {
     }
     let reason = Reason::named(&text("reason")).unwrap_or(Reason::UpstreamError);
     Err(Fault::new(reason, text("message")))
-}
-
-/// Whether a fault says what became of the call. After all others it may or may not have happened.
-pub(super) fn is_known(fault: &Fault) -> bool {
-    let silent = [Reason::Timeout, Reason::StreamClosedBeforeResponse, Reason::UpstreamUnavailable];
-    fault.unsent || !silent.contains(&fault.reason)
-}
-
-/// What a program is told of a call that was begun before and never answered.
-pub(super) fn unknown(server: &str, tool: &str, identity: &str) -> Fault {
-    let message = format!(
-        "outcome unknown: {server}/{tool} was begun before and its answer never came, so it may or may not have \
-         happened; it is not made again. Its identity is {identity}"
-    );
-    Fault::new(Reason::OutcomeUnknown, message)
 }
 
 /// The argument by which a tool tells a call that comes twice from two calls, if it takes one.

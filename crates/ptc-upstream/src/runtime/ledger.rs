@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::ledger::{LedgerEntry, Overview, Status, shortened};
 use crate::metrics::{Returned, ptc_metrics};
 use crate::model::{Fault, Reason};
+use crate::outcome::{Unknown, Why};
 
 /// The most bytes of a failure in the account.
 const DETAIL: usize = 500;
@@ -93,8 +94,14 @@ struct Open {
     effect: &'static str,
     args_hash: String,
     recalled: bool,
+    /// Set when it was sent and may have changed something.
+    sent: Option<Sent>,
     began: Instant,
 }
+
+/// A call that was sent: what people find it by, if it is written down.
+#[derive(Debug)]
+struct Sent(Option<String>);
 
 /// How a call ended.
 pub(super) enum End {
@@ -116,6 +123,7 @@ impl Book {
             effect: "unknown",
             args_hash,
             recalled: false,
+            sent: None,
             began: Instant::now(),
         }));
         self.calls.len() - 1
@@ -129,7 +137,14 @@ impl Book {
         }
     }
 
-    /// Notes that the answer was kept by an earlier run.
+    /// Notes that the call is sent now and may change something. What people find it by is known if it is written down.
+    pub fn sent(&mut self, line: usize, identity: Option<&str>) {
+        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+            open.sent = Some(Sent(identity.map(str::to_owned)));
+        }
+    }
+
+    /// Notes that the call was not made now, but by an earlier run.
     pub fn recall(&mut self, line: usize) {
         if let Some(Line::Open(open)) = self.calls.get_mut(line) {
             open.recalled = true;
@@ -165,10 +180,10 @@ impl Book {
     /// The whole account. Calls that nobody waits for any more may have had their effect and are in it.
     pub fn finish(self) -> Account {
         let entry = |line: Line| match line {
-            Line::Open(open) => Some(open.ended(End::Failed(Fault::new(
-                Reason::RunContextClosed,
-                "the program ended before the answer came",
-            )))),
+            Line::Open(open) => {
+                let fault = open.given_up();
+                Some(open.ended(End::Failed(fault)))
+            }
             Line::Done(entry) => Some(*entry),
             Line::Void => None,
         };
@@ -177,6 +192,17 @@ impl Book {
 }
 
 impl Open {
+    /// What is told of a call that nobody waits for any more.
+    fn given_up(&self) -> Fault {
+        match &self.sent {
+            Some(Sent(identity)) => {
+                let (server, tool, identity) = (&*self.server, &*self.tool, identity.as_deref());
+                Unknown { server, tool, identity }.fault(Why::Ended)
+            }
+            None => Fault::new(Reason::RunContextClosed, "the program ended before the answer came"),
+        }
+    }
+
     fn ended(self, end: End) -> LedgerEntry {
         let mut entry = LedgerEntry {
             server: self.server,

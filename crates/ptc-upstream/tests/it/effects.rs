@@ -24,6 +24,8 @@ pub struct Book {
     broken: Mutex<Option<&'static str>>,
     /// Whether answers cannot be written.
     loses_answers: AtomicBool,
+    /// Whether what was begun before cannot be looked up.
+    unreadable: AtomicBool,
 }
 
 impl EffectJournal for Book {
@@ -99,6 +101,9 @@ impl EffectJournal for Memory {
     }
 
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        if self.book.unreadable.load(Ordering::SeqCst) {
+            return Err("the store is away".to_owned());
+        }
         let calls = self.book.calls.lock().expect("no panics");
         let found = calls.get(&(scope.to_owned(), identity.to_owned()));
         Ok(found.map(|(_, answer)| answer.clone().map_or(Begun::Unknown, Begun::Done)))
@@ -151,7 +156,7 @@ async fn a_scope_that_runs_again_is_told_what_it_was_told_and_makes_the_calls_th
     }
     let silent = "(let [r (tool/call 's/write_late {:n 2})] [(:reason r) (:ok (tool/call 's/write {:n 3}))])";
     for _ in 0..2 {
-        assert_eq!(value(&again(), silent).await, "[:timeout true]", "it goes on as it did");
+        assert_eq!(value(&again(), silent).await, "[:outcome_unknown true]", "it goes on as it did");
     }
     let account = again();
     value(&account, source).await;
@@ -201,6 +206,82 @@ async fn a_write_that_was_answered_is_recalled_whatever_its_tool_is_by_now() {
     let runtime = start(&[&without]).await;
     assert_eq!(value(&context(&runtime), source).await, told);
     assert_eq!(without.calls(), 0, "nothing is sent");
+}
+
+/// A write of which nobody knows whether it happened says so, and which call it is, whatever the cause.
+#[tokio::test]
+async fn a_write_without_an_answer_names_server_tool_and_identity_and_a_read_only_its_cause() {
+    let book = Arc::new(Book::default());
+    let silent = Fault::new(Reason::StreamClosedBeforeResponse, "the stream ended");
+    let late = || Err(Fault::new(Reason::Timeout, "no answer within 5 ms"));
+    let tools = ["get_late", "write_late", "write_cut", "write_down"].map(|name| (name, json!({})));
+    let world = Fixture::new("s", &tools, move |tool, _| match tool {
+        "write_cut" => Err(silent.clone()),
+        "write_down" => Err(Fault::new(Reason::UpstreamUnavailable, "http 503")),
+        _ => late(),
+    });
+    let runtime = start(&[&world]).await;
+    for (tool, cause) in [
+        ("write_late", "(timeout: no answer within 5 ms)"),
+        ("write_cut", "(stream_closed_before_response: the stream ended)"),
+        ("write_down", "(upstream_unavailable: http 503)"),
+    ] {
+        let source = format!("(tool/call {{:server \"s\" :tool \"{tool}\"}})");
+        let context = scoped(&runtime, "a", &book);
+        let told = run(&context, &source).await.json;
+        assert_eq!(told["reason"], "outcome_unknown", "{told}");
+        let message = told["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with(&format!("outcome unknown: s/{tool} was sent")), "{message}");
+        assert!(message.contains(cause) && message.contains("`ptc effects settle`"), "{message}");
+        let identity = message.rsplit(' ').next().unwrap_or_default();
+        let listed = book.calls.lock().expect("no panics").keys().any(|(_, known)| known == identity);
+        assert!(listed, "{message}");
+        let entry = context.finish().calls.remove(0);
+        assert_eq!((entry.reason, entry.error.as_deref()), (Some(Reason::OutcomeUnknown), Some(message)));
+        // Nobody finds it anywhere, so nobody is told to look for it.
+        let told = run(&open(&runtime), &source).await.json;
+        assert_eq!(told["reason"], "outcome_unknown", "{told}");
+        assert!(
+            told["message"].as_str().is_some_and(|text| text.ends_with("before it is made again")),
+            "{told}"
+        );
+    }
+    let read = run(&scoped(&runtime, "a", &book), "(tool/call 's/get_late)").await.json;
+    assert_eq!((&read["reason"], &read["message"]), (&json!("timeout"), &json!("no answer within 5 ms")));
+}
+
+/// A call that the program went on without is told of without its server, and so is one that cannot be looked up.
+#[tokio::test]
+async fn what_was_not_sent_is_told_again_although_its_server_is_gone() {
+    let memory = Arc::new(Memory::default());
+    let mended = memory.clone();
+    let tools = ["get_mend", "write"].map(|name| (name, json!({})));
+    let world = Fixture::new("s", &tools, move |tool, args| {
+        if tool == "get_mend" {
+            *mended.book.broken.lock().expect("no panics") = None;
+        }
+        structured(json!({"did": args}))
+    });
+    let again = |runtime: &Arc<Runtime>| {
+        runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone())
+    };
+    let source = "(let [r (tool/call 's/write {:n 1})]
+                    (tool/call 's/get_mend {})
+                    [(:message r) (:ok (tool/call 's/write {:n 2}))])";
+    *memory.book.broken.lock().expect("no panics") = Some("the disk is full");
+    let told = value(&again(&start(&[&world]).await), source).await;
+    assert!(told.contains("the disk is full") && told.ends_with("true]"), "{told}");
+    let gone = Fixture::new("s", &[], |_, _| text("")).silent();
+    let runtime = start_live(&[&gone]).await;
+    assert_eq!(value(&again(&runtime), source).await, told);
+    assert_eq!((gone.lists(), gone.calls()), (0, 0), "nobody is asked");
+
+    memory.book.unreadable.store(true, Ordering::SeqCst);
+    let lost = run(&again(&runtime), "(tool/call 's/write {:n 7})").await.json;
+    assert_eq!(lost["reason"], "outcome_unknown", "{lost}");
+    let message = lost["message"].as_str().unwrap_or_default();
+    assert!(message.contains("which cannot be looked up (the store is away)"), "{message}");
+    assert_eq!(gone.lists(), 0);
 }
 
 fn world() -> Fixture {
@@ -289,7 +370,7 @@ async fn only_answers_that_say_what_happened_are_kept() {
     let runtime = start(&[&world]).await;
     for (tool, reason, then, sent) in [
         ("write_fails", "tool_error", "tool_error", 1),
-        ("write_late", "timeout", "outcome_unknown", 2),
+        ("write_late", "outcome_unknown", "outcome_unknown", 2),
         ("write_down", "upstream_unavailable", "upstream_unavailable", 3),
     ] {
         let source = format!("(name (:reason (tool/call {{:server \"s\" :tool \"{tool}\"}})))");

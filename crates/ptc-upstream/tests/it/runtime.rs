@@ -168,7 +168,9 @@ async fn calls_that_are_given_up_stay_in_the_account() {
             break;
         }
     }
-    assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(Reason::RunContextClosed), "write"));
+    assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(Reason::OutcomeUnknown), "write"));
+    let told = calls[0].error.as_deref().unwrap_or_default();
+    assert!(told.starts_with("outcome unknown: s/write_slowly was sent, and the program ended"), "{told}");
 }
 
 #[tokio::test]

@@ -68,6 +68,10 @@ impl EffectJournal for Journal {
         self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
     }
 
+    fn lists(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     fn is_numbered(&self) -> bool {
         true
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
-use ptc_store::effects::{Finding, Gap};
+use ptc_store::effects::{EffectError, Finding, Gap};
 use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
@@ -175,6 +175,20 @@ struct Listed {
     under_way: bool,
 }
 
+impl Listed {
+    /// Notes what a person found out; false, and nothing is noted, if a process is making the call.
+    fn settle(&self, finding: &Finding, note: &str) -> anyhow::Result<bool> {
+        if self.under_way {
+            return Ok(false);
+        }
+        match self.journal.settle(&self.gap, finding, note) {
+            // It was begun once more since it was listed.
+            Err(EffectError::UnderWay) => Ok(false),
+            settled => Ok(settled.map(|()| true)?),
+        }
+    }
+}
+
 /// The calls without an answer of all places that are meant, each with its journal.
 fn gaps(place: &Place) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
@@ -259,11 +273,13 @@ impl Settle {
 
     /// Settles all that are meant and not under way.
     fn several(&self, gaps: &[Listed], finding: &Finding) -> anyhow::Result<String> {
-        let meant = || gaps.iter().filter(|listed| self.which.has(&listed.gap));
-        let (mut settled, under_way) = (0, meant().filter(|listed| listed.under_way).count() as u64);
-        for Listed { journal, gap, .. } in meant().filter(|listed| !listed.under_way) {
-            journal.effects().settle(&gap.scope, &gap.identity, finding, &self.first)?;
-            settled += 1;
+        let meant = gaps.iter().filter(|listed| self.which.has(&listed.gap));
+        let (mut settled, mut under_way) = (0, 0);
+        for listed in meant {
+            match listed.settle(finding, &self.first)? {
+                true => settled += 1,
+                false => under_way += 1,
+            }
         }
         let left = match under_way {
             0 => String::new(),
@@ -280,18 +296,18 @@ const NOT_LISTED: &str = "`ptc effects` lists them. Calls of missions on Restate
 
 fn one(gaps: &[Listed], identity: &str, finding: &Finding, note: &str) -> anyhow::Result<String> {
     let mut alike = gaps.iter().filter(|listed| listed.gap.identity.starts_with(identity));
-    let Listed { journal, gap, under_way } = match (alike.next(), alike.next()) {
+    let listed = match (alike.next(), alike.next()) {
         (Some(found), None) if !identity.is_empty() => found,
         (Some(_), _) => bail!("more than one call begins with `{identity}`; write more of it"),
         (None, _) => bail!("no call without an answer begins with `{identity}`; {NOT_LISTED}"),
     };
-    if *under_way {
+    let gap = &listed.gap;
+    if !listed.settle(finding, note)? {
         bail!(
             "{}/{} is under way in a process that goes on; settle it if it has no answer when that has ended",
             gap.server,
             plain(&gap.tool)
         );
     }
-    journal.effects().settle(&gap.scope, &gap.identity, finding, note)?;
     Ok(format!("settled {} {}/{}", gap.identity, gap.server, plain(&gap.tool)))
 }

@@ -109,10 +109,9 @@ fn of(answer: Option<Answer>, recalled: bool) -> Became {
         Some(Answer::Fault { reason, message }) => {
             let before = if recalled { " when the plan was applied before" } else { "" };
             match Reason::named(&reason) {
-                Some(Reason::OutcomeUnknown) => Became::Unknown(message),
-                Some(Reason::Timeout | Reason::StreamClosedBeforeResponse | Reason::UpstreamUnavailable) => {
-                    Became::Failed(format!("{reason}{before}: {message}; it may or may not have happened"))
-                }
+                Some(Reason::OutcomeUnknown) if recalled => Became::Unknown(message),
+                // Made now: what comes after it may depend on it.
+                Some(Reason::OutcomeUnknown) => Became::Failed(message),
                 _ => Became::Failed(format!("{reason}{before}: {message}")),
             }
         }

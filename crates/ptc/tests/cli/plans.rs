@@ -301,14 +301,10 @@ fn calls_are_settled_by_age_and_server_but_not_while_they_are_under_way() {
     world.hold(&["came k0"]);
     let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
     world.wait_for("came k0");
-    // The process tells of calls that take longer than a moment.
-    let identity = loop {
-        let gaps = world.gaps(&[]);
-        if gaps[0]["under_way"] == true {
-            break gaps[0]["identity"].as_str().expect("text").to_owned();
-        }
-    };
-    let (code, _, err) = world.run(&["effects", "settle", &identity, "x", "--did-not-happen"]);
+    let gaps = world.gaps(&[]);
+    assert_eq!(gaps[0]["under_way"], true, "from its row on: {gaps:?}");
+    let identity = gaps[0]["identity"].as_str().expect("text");
+    let (code, _, err) = world.run(&["effects", "settle", identity, "x", "--did-not-happen"]);
     assert!(code == 2 && err.contains("world/put is under way"), "{err}");
     let settle = |flags: &[&str]| world.run(&[&["effects", "settle", "looked"], flags].concat());
     assert_eq!(settle(&["--all"]).1, "settled 0 calls; 1 is under way and was left\n");

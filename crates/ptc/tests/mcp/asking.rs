@@ -271,6 +271,85 @@ fn an_answer_to_a_server_that_was_killed_decides_nothing_and_the_program_waits_o
     assert_eq!(world.writes(), Vec::<String>::new());
 }
 
+/// A request under a key, as a client sends it that is asked in the middle of it.
+fn under_key(id: i64, body: &str) -> Json {
+    let mut message = call(id, "lisp_eval", json!({"program": program(body)}));
+    message["params"]["_meta"] = json!({"ptc/requestKey": "k"});
+    message
+}
+
+#[test]
+fn a_request_under_a_key_has_one_reply_whichever_of_its_questions_was_answered() {
+    let world = World::new();
+    let (first, second) = (start(&world, &[]), start(&world, &[]));
+    let client = Asked::new(&first, "2025-11-25");
+    let elsewhere = Asked { server: &second, session: client.session.clone() };
+    let request = |id| under_key(id, "[(:n (:value (put 1))) (:n (:value (put 2)))]");
+    // It goes away while it is asked, and is asked again by whichever server it comes to next.
+    let mut left = Events::of(&first, &client.session, &request(1));
+    left.message();
+    drop(left);
+    let without_forms = |id| second.post(&[("mcp-session-id", &second.open(&[]))], &request(id)).json();
+    let told = without_forms(2);
+    assert!(waits(&told["result"]).is_some(), "who cannot be asked is told where people decide: {told}");
+    let mut events = Events::of(&second, &client.session, &request(3));
+    for _ in 0..2 {
+        let question = events.message();
+        elsewhere.reply(&question, approve());
+    }
+    let result = events.result();
+    assert_eq!(text(&result), "user=> [1 2]");
+    for again in [client.post(&request(4)).json(), elsewhere.post(&request(5)).json(), without_forms(6)] {
+        let again = &again["result"];
+        assert_eq!((text(again), &again["_meta"]["ptc/recalled"]), (text(&result), &json!(true)), "{again}");
+        assert_eq!(again["structuredContent"]["result"], result["structuredContent"]["result"]);
+    }
+    assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 2}"]);
+    assert_eq!(client.open(), Vec::<Json>::new());
+}
+
+#[test]
+fn a_stateless_request_under_a_key_has_one_reply_whichever_of_its_rounds_is_sent_again() {
+    let world = World::new();
+    let (first, second) = (start(&world, &[]), start(&world, &[]));
+    let ask = |server: &HttpServer, more: &Json| {
+        let mut message = under_key(1, "[(:n (:value (put 1))) (:n (:value (put 2)))]");
+        let meta = &mut message["params"]["_meta"];
+        meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+        meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+        for (key, value) in more.as_object().unwrap() {
+            message["params"][key] = value.clone();
+        }
+        let headers =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "lisp_eval")];
+        server.post(&headers, &message).json()["result"].clone()
+    };
+    let answered = |asked: &Json, answer: Json| {
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let (name, _) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+        json!({"requestState": asked["requestState"], "inputResponses": {name: answer}})
+    };
+    let asked = ask(&first, &json!({}));
+    assert_eq!(ask(&second, &json!({})), asked, "it is asked the same");
+    let rounds =
+        [answered(&asked, approve()), answered(&ask(&second, &answered(&asked, approve())), approve())];
+    let result = ask(&first, &rounds[1]);
+    assert_eq!(text(&result), "user=> [1 2]", "{result}");
+    let other = answered(&asked, json!({"action": "decline"}));
+    for round in [&json!({}), &rounds[0], &rounds[1], &other] {
+        for server in [&first, &second] {
+            let again = ask(server, round);
+            assert_eq!(
+                (text(&again), &again["_meta"]["ptc/recalled"]),
+                (text(&result), &json!(true)),
+                "{round}"
+            );
+        }
+    }
+    assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 2}"]);
+}
+
 #[test]
 fn servers_of_a_file_find_replies_and_large_results_of_each_other() {
     let world = World::new();

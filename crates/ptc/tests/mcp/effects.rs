@@ -190,14 +190,11 @@ fn a_call_that_a_server_is_making_is_marked_cannot_be_settled_and_is_made_by_no_
         let carried_out = first.send_and_leave(&request);
         world.wait_for("did a");
         let store = ["--store", place];
-        // A server tells of calls that take longer than a moment.
-        let identity = loop {
-            let gaps = world.gaps(&store);
-            if gaps[0]["under_way"] == true {
-                break gaps[0]["identity"].as_str().expect("text").to_owned();
-            }
-        };
-        let settle = ["effects", "settle", &identity, "looked", "--did-not-happen"];
+        // From its row on, which was there before the call was sent.
+        let gaps = world.gaps(&store);
+        assert_eq!(gaps[0]["under_way"], true, "{gaps:?}");
+        let identity = gaps[0]["identity"].as_str().expect("text");
+        let settle = ["effects", "settle", identity, "looked", "--did-not-happen"];
         let (code, _, err) = world.run(&[&settle[..], &store].concat());
         assert!(code == 2 && err.contains("world/put is under way"), "{err}");
         assert_eq!(reason(&second.send(&request)), "busy");

@@ -1,7 +1,7 @@
 //! Requests under a key that reach two servers of one store, in files and on PostgreSQL: one of them carries a request
 //! out, and its reply is the one for all.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server as Postgres;
-use crate::support::{HttpServer, PATIENCE, text, try_exchange};
+use crate::support::{self, HttpServer, PATIENCE, eventually, text, try_exchange};
 use crate::world::World;
 
 /// One of the servers on a store, and a client of it.
@@ -23,7 +23,7 @@ impl Replica {
     pub fn start(world: &World, place: &str) -> Replica {
         let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
         let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
-        let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model"];
+        let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model", "--http-metrics"];
         let mut command = world.command(&[&flags[..], &patient, &kept].concat());
         command.env("PTC_LEASE_MS", "2000");
         let server = HttpServer::spawn(command);
@@ -45,6 +45,17 @@ impl Replica {
         std::thread::spawn(move || post(address, &session, &request))
     }
 
+    /// Sends a request, and hangs up when something has happened. Returns when the server knows that nobody waits.
+    fn hang_up(&self, request: &Json, happened: impl FnOnce()) {
+        let waiting = sent(self.server.address, &self.session, request).expect("it is sent");
+        happened();
+        drop(waiting);
+        eventually("the server knows that nobody waits", || {
+            let page = self.server.raw("GET", "/metrics", &[], b"").body;
+            page.lines().any(|line| line.starts_with("ptc_http_in_flight{") && line.ends_with(" 0"))
+        });
+    }
+
     /// Sends a request until nobody who is gone is in the way.
     fn insist(&self, request: &Json) -> Json {
         let began = Instant::now();
@@ -64,18 +75,29 @@ impl Replica {
     }
 }
 
-fn post(address: SocketAddr, session: &str, request: &Json) -> Option<Json> {
-    // A request that is sent again is another one to the protocol; only its key is the same.
-    static IDS: AtomicU64 = AtomicU64::new(100);
-    let mut request = request.clone();
-    request["id"] = IDS.fetch_add(1, Ordering::Relaxed).into();
-    let headers = [
+fn headers(session: &str) -> [(&str, &str); 3] {
+    [
         ("content-type", "application/json"),
         ("accept", "application/json, text/event-stream"),
         ("mcp-session-id", session),
-    ];
-    let answer = try_exchange(address, "POST", "/mcp", &headers, request.to_string().as_bytes())?;
+    ]
+}
+
+/// A request that is sent again is another one to the protocol; only its key is the same.
+fn numbered(request: &Json) -> Vec<u8> {
+    static IDS: AtomicU64 = AtomicU64::new(100);
+    let mut request = request.clone();
+    request["id"] = IDS.fetch_add(1, Ordering::Relaxed).into();
+    request.to_string().into_bytes()
+}
+
+fn post(address: SocketAddr, session: &str, request: &Json) -> Option<Json> {
+    let answer = try_exchange(address, "POST", "/mcp", &headers(session), &numbered(request))?;
     Some(answer.json()["result"].clone())
+}
+
+fn sent(address: SocketAddr, session: &str, request: &Json) -> Option<TcpStream> {
+    support::send(address, "POST", "/mcp", &headers(session), &numbered(request))
 }
 
 /// A request under a key.
@@ -178,6 +200,76 @@ fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
 }
 
 #[test]
+fn a_request_whose_client_hangs_up_goes_on_and_has_one_reply() {
+    everywhere("keys-hung-up", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let started = first.call("lisp_session_start", json!({}));
+        let id = started["structuredContent"]["session_id"].as_str().expect("an id");
+        let in_session =
+            json!({"session_id": id, "program": format!("(def n 1) [{} {}]", put("s"), put("s2"))});
+        let alone = json!({"program": format!("[{} {}]", put("e"), put("e2"))});
+        for (tool, key, arguments) in [("lisp_eval", "e", alone), ("lisp_session_eval", "s", in_session)] {
+            let request = keyed(key, tool, arguments);
+            let did = format!("did {key}");
+            world.hold(&[&did]);
+            first.hang_up(&request, || world.wait_for(&did));
+            for other in [&second, &first] {
+                assert_eq!(reason(&other.send(&request)), "busy", "{tool}");
+            }
+            world.hold(&[]);
+            let reply = second.insist(&request);
+            assert_eq!(value(&reply), "user=> [:ok :ok]", "{tool}: {reply}");
+            let again = first.send(&request);
+            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true), "{tool}");
+            assert_eq!(world.count(&format!("came {key}")), 1, "{tool}");
+        }
+        assert_eq!(world.gaps(&["--store", place]), Vec::<Json>::new());
+    });
+}
+
+#[test]
+fn a_request_goes_on_when_its_client_ends_its_session() {
+    let world = world("keys-session-ended");
+    let (first, second) = (Replica::start(&world, "server.db"), Replica::start(&world, "server.db"));
+    let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
+    world.hold(&["did a"]);
+    let left = first.send_and_leave(&request);
+    world.wait_for("did a");
+    let ended = first.server.raw("DELETE", "/mcp", &[("mcp-session-id", &first.session)], b"");
+    assert_eq!(ended.status, 202, "{ended:?}");
+    let told = left.join().expect("it ends").expect("it is answered");
+    assert_eq!(reason(&told), "cancelled", "nobody waits for it: {told}");
+    assert_eq!(reason(&second.send(&request)), "busy");
+    world.hold(&[]);
+    assert_eq!(value(&second.insist(&request)), "user=> [:ok :ok]");
+    assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+}
+
+#[test]
+fn a_request_that_its_client_takes_back_is_stopped_and_goes_on_when_it_comes_again() {
+    everywhere("keys-taken-back", |world, place| {
+        let server = Replica::start(world, place);
+        let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
+        world.hold(&["did a"]);
+        let (address, session) = (server.server.address, server.session.clone());
+        let body = request.to_string().into_bytes();
+        let sent = std::thread::spawn(move || {
+            try_exchange(address, "POST", "/mcp", &headers(&session), &body).expect("it is answered")
+        });
+        world.wait_for("did a");
+        let back = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                          "params": {"requestId": request["id"]}});
+        assert_eq!(server.server.post(&[("mcp-session-id", &server.session)], &back).status, 202);
+        let told = sent.join().expect("it ends").json()["result"].clone();
+        assert_eq!(reason(&told), "cancelled", "{told}");
+        world.hold(&[]);
+        let reply = server.insist(&request);
+        assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
+        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+    });
+}
+
+#[test]
 fn a_request_whose_server_died_is_taken_over_and_has_one_reply_from_then_on() {
     everywhere("keys-killed", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
@@ -216,6 +308,36 @@ fn a_server_that_was_replaced_is_told_and_keeps_nothing() {
         for replica in [&first, &second] {
             let again = replica.send(&request);
             assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+        }
+        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+    });
+}
+
+#[test]
+fn a_server_that_was_replaced_in_a_session_is_told_that_too() {
+    everywhere("keys-session-stopped", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let started = first.call("lisp_session_start", json!({}));
+        let id = started["structuredContent"]["session_id"].as_str().expect("an id");
+        let in_session = |program: &str| json!({"session_id": id, "program": program});
+        first.call("lisp_session_eval", in_session("(def n 0)"));
+        let program = format!("(def n (inc n)) [{} {}]", put("a"), put("b"));
+        let request = keyed("k", "lisp_session_eval", in_session(&program));
+        world.hold(&["did a"]);
+        let left = first.send_and_leave(&request);
+        world.wait_for("did a");
+        first.signal("-STOP");
+        let reply = second.insist(&request);
+        first.signal("-CONT");
+        let told = left.join().expect("it ends").expect("it is answered");
+        world.hold(&[]);
+        assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
+        assert_eq!(reason(&told), "busy", "{told}");
+        assert!(text(&told).contains("under the same key"), "{told}");
+        for replica in [&first, &second] {
+            let again = replica.send(&request);
+            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+            assert_eq!(value(&replica.call("lisp_session_eval", in_session("n"))), "user=> 1");
         }
         assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
     });

@@ -385,6 +385,21 @@ pub fn try_exchange(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Option<Answer> {
+    let mut stream = send(to, method, path, headers, body)?;
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    text.contains("\r\n\r\n").then(|| answer(&text))
+}
+
+/// Sends a request on a connection of its own, and leaves the answer to be read.
+pub fn send(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Option<TcpStream> {
     let mut stream = TcpStream::connect(to).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut head =
@@ -399,10 +414,7 @@ pub fn try_exchange(
     stream.write_all(head.as_bytes()).ok()?;
     // A server that refuses early may close before it has read all.
     let _ = stream.write_all(body);
-    let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes);
-    let text = String::from_utf8_lossy(&bytes);
-    text.contains("\r\n\r\n").then(|| answer(&text))
+    Some(stream)
 }
 
 /// Reads an answer.

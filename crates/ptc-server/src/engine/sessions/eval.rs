@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ptc_host::{ErrorKind, Outcome, Program, Resumption, Signal};
 use ptc_lisp::machine::Machine;
+use ptc_store::sessions::SessionError as Refusal;
 use ptc_trace::recording::Begun;
 use ptc_upstream::Redactor;
 use ptc_upstream::ledger::{LedgerEntry, Status};
@@ -175,7 +176,7 @@ impl Engine {
         let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
             biased;
-            () = session.over.cancelled() => return over(no_longer_active()),
+            () = session.over.cancelled() => return over(given_up(&session, &calls)),
             () = tokio::time::sleep_until(session.until().expires.into()) => {
                 sessions.expire(&session);
                 return over(no_longer_active());
@@ -189,7 +190,7 @@ impl Engine {
         if session.is_over() || verdict.given_up {
             return match signals.cancel.is_cancelled() {
                 true => Err(CallError::Cancelled),
-                false => over(no_longer_active()),
+                false => over(given_up(&session, &calls)),
             };
         }
         let (ledger, asked) = calls.account().map(|account| (account.calls, account.catalog_ops)).unzip();
@@ -601,6 +602,14 @@ fn own_calls(outcome: &Outcome, redactor: &Redactor) -> Vec<Json> {
                "duration_ms": call.elapsed.as_millis() as u64})
     };
     own.map(entry).collect()
+}
+
+/// The answer of a program whose session is over here: another server has it, or nobody.
+fn given_up(session: &Session, calls: &Calls) -> Answered {
+    if !session.is_lost() {
+        return no_longer_active();
+    }
+    SessionError::from(Refusal::Lost).after(&calls.finish().unwrap_or_default()).answered()
 }
 
 fn no_longer_active() -> Answered {

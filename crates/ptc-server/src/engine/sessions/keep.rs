@@ -187,7 +187,7 @@ impl Hold {
     /// Says again and again that this server lives. A session that was lost or closed meanwhile is over here.
     fn renew(&mut self, session: &Arc<Session>) {
         let Some(lease) = self.lease.clone() else { return };
-        let (keeper, over) = (self.keeper.clone(), session.over.clone());
+        let (keeper, session) = (self.keeper.clone(), session.clone());
         let renewing = self.keeper.runtime.spawn(async move {
             loop {
                 tokio::time::sleep(renewal()).await;
@@ -195,7 +195,8 @@ impl Hold {
                 match keeper.ask(move |rows| rows.renew(&lease, lease_ms())).await {
                     // A store that does not answer may do so next time; the commit decides.
                     Ok(()) | Err(Refusal::Store(_)) => {}
-                    Err(_) => return over.cancel(),
+                    Err(Refusal::Lost) => return session.lose(),
+                    Err(_) => return session.over.cancel(),
                 }
             }
         });

@@ -92,6 +92,8 @@ pub struct Session {
     over: CancellationToken,
     /// Set when what is in memory is not what is stored.
     stale: AtomicBool,
+    /// Set when it is over here because another server has taken it over.
+    lost: AtomicBool,
     machine: Held,
     state: Mutex<State>,
 }
@@ -187,6 +189,7 @@ impl Session {
             created_ms: times.created_ms,
             over: CancellationToken::new(),
             stale: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
             machine,
             state: Mutex::new(state),
         }
@@ -252,6 +255,16 @@ impl Session {
 
     fn is_over(&self) -> bool {
         self.over.is_cancelled()
+    }
+
+    /// Gives up what runs in it, because another server has taken it over.
+    fn lose(&self) {
+        self.lost.store(true, Ordering::Release);
+        self.over.cancel();
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
     }
 
     /// Has whoever comes next make the session anew from what is stored.

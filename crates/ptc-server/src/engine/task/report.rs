@@ -214,7 +214,7 @@ impl Report<'_> {
 fn entry(call: &LedgerEntry) -> Json {
     let mut entry = call.to_json();
     entry["effect"] = call.effect.into();
-    if call.reason == Some(Fault::RunContextClosed) {
+    if matches!(call.reason, Some(Fault::RunContextClosed | Fault::OutcomeUnknown)) {
         entry["status"] = "attempted".into();
     }
     entry

@@ -23,7 +23,7 @@ use super::sessions::{Agreed, Full, NotBegun, Session};
 use super::tokens::Identity;
 use crate::engine::{Args, Caller, Transport};
 use crate::options::LogLevel;
-use crate::wire::adapter::{self, Arrival};
+use crate::wire::adapter::{self, Arrival, Stop};
 use crate::wire::incoming::{self, Kind, Message, STATELESS};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -92,7 +92,7 @@ impl Http {
             true => {
                 let caller = caller(identity.owner.clone(), &identity);
                 let body = handed_on(&message, bytes);
-                Ok(self.hand_on(parts, body, caller, CancellationToken::new(), None).await)
+                Ok(self.hand_on(parts, body, caller, Stop::default(), None).await)
             }
             false => self.in_session(&identity, parts, message, bytes).await,
         }
@@ -128,7 +128,7 @@ impl Http {
         }
         let caller = caller(session.id.clone(), &identity);
         let body = Bytes::from(message.json.to_string());
-        let response = self.hand_on(parts, body, caller, CancellationToken::new(), None).await;
+        let response = self.hand_on(parts, body, caller, Stop::default(), None).await;
         let (mut parts, body) = response.into_parts();
         let bytes = body.collect().await.map(|collected| collected.to_bytes()).unwrap_or_default();
         let agreed = serde_json::from_slice::<Json>(&bytes).is_ok_and(|reply| reply.get("result").is_some());
@@ -181,7 +181,7 @@ impl Http {
         };
         let most = usize::try_from(self.options.http_max_in_flight_per_session).unwrap_or(usize::MAX);
         let bound = (message.method == "tools/call").then_some(most);
-        let (cancel, under_way) = match session.begin(id, bound) {
+        let (stop, under_way) = match session.begin(id, bound) {
             Ok(begun) => begun,
             Err(NotBegun::SameId) => {
                 let text = "Invalid Request: id is already in flight";
@@ -197,29 +197,29 @@ impl Http {
         caller.client = session.client.get().cloned();
         let asks = self.asks && session.agreed.forms && message.method == "tools/call";
         if asks && streams(&parts.headers) {
-            let arrival = Arrival { asks, ..self.arrival(&parts, caller, cancel, Some(Arc::new(under_way))) };
+            let arrival = Arrival { asks, ..self.arrival(&parts, caller, stop, Some(Arc::new(under_way))) };
             parts.extensions.insert(arrival);
             let (adapter, shelf) = (self.adapter.clone(), self.engine.shelf());
             return Ok(dialogue::serve(adapter, shelf, &session, parts, message).await);
         }
         if let Some(call) = message.take_plain_call() {
             caller.protocol = Some(session.agreed.protocol.into());
-            let arrival = self.arrival(&parts, caller, cancel, Some(Arc::new(under_way)));
+            let arrival = self.arrival(&parts, caller, stop, Some(Arc::new(under_way)));
             return Ok(self.plain(arrival, message.id(), call).await);
         }
         let body = handed_on(&message, sent);
-        Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
+        Ok(self.hand_on(parts, body, caller, stop, Some(Arc::new(under_way))).await)
     }
 
     fn arrival(
         &self,
         parts: &Parts,
         caller: Caller,
-        cancel: CancellationToken,
+        stop: Stop,
         held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
     ) -> Arrival {
         let (streams, closing) = (streams(&parts.headers), self.closing.clone());
-        Arrival { caller, cancel, streams, bounded: true, asks: false, closing, _held: held }
+        Arrival { caller, stop, streams, bounded: true, asks: false, closing, _held: held }
     }
 
     /// Answers a call that wants no progress and asks nothing. `rmcp` would read the request and write the answer once
@@ -246,10 +246,10 @@ impl Http {
         mut parts: Parts,
         body: Bytes,
         caller: Caller,
-        cancel: CancellationToken,
+        stop: Stop,
         held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
     ) -> Response {
-        let arrival = self.arrival(&parts, caller, cancel, held);
+        let arrival = self.arrival(&parts, caller, stop, held);
         parts.extensions.insert(arrival);
         parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

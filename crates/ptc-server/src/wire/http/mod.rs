@@ -43,7 +43,7 @@ use self::refusal::Refusal;
 use self::sessions::Sessions;
 use self::tokens::Identity;
 pub use self::tokens::{Tokens, TokensError};
-use super::adapter::{Adapter, Arrival};
+use super::adapter::{Adapter, Arrival, Stop};
 use super::identity::{LOCAL, random};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
@@ -93,7 +93,7 @@ impl Http {
     ) -> Arc<Http> {
         let nobody = Arrival {
             caller: Caller::new("nobody", Transport::Http),
-            cancel: CancellationToken::new(),
+            stop: Stop::default(),
             streams: false,
             bounded: true,
             asks: false,

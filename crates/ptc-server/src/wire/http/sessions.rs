@@ -2,6 +2,7 @@
 //! they end.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::session_id;
 use crate::options::Options;
+use crate::wire::adapter::Stop;
 use crate::wire::identity::random;
 
 /// A session.
@@ -25,6 +27,8 @@ pub struct Session {
     /// What the client calls itself; only the server that it began with knows.
     pub client: OnceLock<Arc<str>>,
     born: Instant,
+    /// Set when it is over: nobody waits for its requests any more.
+    left: Arc<AtomicBool>,
     state: Mutex<State>,
 }
 
@@ -40,7 +44,7 @@ pub struct Agreed {
 #[derive(Debug)]
 struct State {
     used: Instant,
-    under_way: HashMap<String, CancellationToken>,
+    under_way: HashMap<String, Stop>,
     dialogues: HashMap<Arc<str>, Replies>,
 }
 
@@ -77,11 +81,7 @@ impl Session {
     }
 
     /// Notes a request; `most` bounds how many may be under way.
-    pub fn begin(
-        self: &Arc<Self>,
-        id: &str,
-        most: Option<usize>,
-    ) -> Result<(CancellationToken, UnderWay), NotBegun> {
+    pub fn begin(self: &Arc<Self>, id: &str, most: Option<usize>) -> Result<(Stop, UnderWay), NotBegun> {
         let mut state = self.state();
         if state.under_way.contains_key(id) {
             return Err(NotBegun::SameId);
@@ -89,16 +89,16 @@ impl Session {
         if most.is_some_and(|most| state.under_way.len() >= most) {
             return Err(NotBegun::Busy);
         }
-        let cancel = CancellationToken::new();
-        state.under_way.insert(id.to_owned(), cancel.clone());
+        let stop = Stop { token: CancellationToken::new(), left: Some(self.left.clone()) };
+        state.under_way.insert(id.to_owned(), stop.clone());
         state.used = Instant::now();
-        Ok((cancel, UnderWay { session: self.clone(), id: id.to_owned() }))
+        Ok((stop, UnderWay { session: self.clone(), id: id.to_owned() }))
     }
 
-    /// Cancels a request, if it is under way.
+    /// Takes a request back, if it is under way.
     pub fn cancel(&self, id: &str) {
-        if let Some(cancel) = self.state().under_way.get(id) {
-            cancel.cancel();
+        if let Some(stop) = self.state().under_way.get(id) {
+            stop.token.cancel();
         }
     }
 
@@ -125,9 +125,11 @@ impl Session {
         None
     }
 
-    fn cancel_all(&self) {
-        let tokens: Vec<CancellationToken> = self.state().under_way.values().cloned().collect();
-        tokens.iter().for_each(CancellationToken::cancel);
+    /// Nobody waits for what is under way any more.
+    fn leave_all(&self) {
+        self.left.store(true, Ordering::Release);
+        let all: Vec<Stop> = self.state().under_way.values().cloned().collect();
+        all.iter().for_each(|stop| stop.token.cancel());
     }
 }
 
@@ -201,7 +203,7 @@ impl Sessions {
         }
         let state = State { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
         let (owner, client, state) = (owner.clone(), OnceLock::new(), Mutex::new(state));
-        let session = Arc::new(Session { id, owner, agreed, client, born, state });
+        let session = Arc::new(Session { id, owner, agreed, client, born, left: Arc::default(), state });
         all.insert(session.id.clone(), session.clone());
         Ok(session)
     }
@@ -248,7 +250,7 @@ impl Sessions {
     /// Ends a session; false if there was none.
     pub fn close(&self, id: &str) -> bool {
         let closed = self.all().remove(id);
-        closed.inspect(|session| session.cancel_all()).is_some()
+        closed.inspect(|session| session.leave_all()).is_some()
     }
 
     /// Ends the sessions whose time is over, and gives their ids.
@@ -299,7 +301,7 @@ mod tests {
         let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
         let idle = sessions.open(&a, NEW).unwrap();
         let busy = sessions.open(&a, NEW).unwrap();
-        let (cancel, under_way) = busy.begin("1", None).unwrap();
+        let (stop, under_way) = busy.begin("1", None).unwrap();
         let later = Instant::now() + Duration::from_secs(16 * 60);
         assert_eq!(sessions.sweep(later), std::slice::from_ref(&idle.id));
         assert!(sessions.find(&busy.id, &a, later).is_some());
@@ -307,7 +309,8 @@ mod tests {
             sessions.sweep(Instant::now() + Duration::from_secs(61 * 60)),
             std::slice::from_ref(&busy.id)
         );
-        assert!(cancel.is_cancelled());
+        assert!(stop.token.is_cancelled());
+        assert!(stop.left.is_some_and(|left| left.load(Ordering::Acquire)), "nobody took it back");
         drop(under_way);
         assert_eq!(sessions.count(), 0);
     }

@@ -1,6 +1,7 @@
 //! Requests that a client sends again under the same key: answered from what was kept, and nothing is written twice.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{CallError, Caller, Engine, Parts, Profile, Reply, Signals, Transport};
@@ -128,6 +129,47 @@ async fn a_request_that_did_not_end_runs_again_without_writing_again() {
     let refused = engine.call(&anna, "lisp_eval", given(true), keyed("k")).await.expect("it is answered");
     assert_eq!(object(&refused)["reason"], "shutting_down");
     assert!(journal.effects().has("request:anna:k").expect("it can be asked"));
+}
+
+#[tokio::test]
+async fn a_request_goes_on_without_its_client_and_has_one_reply() {
+    let store = store();
+    let (runtime, waiting) = crm_that_counts().await;
+    let engine = over_runtime(&store, runtime).await;
+    let id = session(&engine).await;
+    let put = |args: &str| format!("(:ok (tool/call {{:server \"crm\" :tool \"put\" :args {args}}}))");
+    let requests = [
+        ("lisp_eval", json!({"program": put("{:hold 1}")})),
+        ("lisp_session_eval", json!({"session_id": id, "program": put("{:hold 2}")})),
+    ];
+    let anna = anna();
+    for (tool, given) in &requests {
+        waiting.store(0, Ordering::SeqCst);
+        let gone = CancellationToken::new();
+        let signals = Signals { gone: Some(gone.clone()), ..keyed(tool) };
+        let (left, ()) = tokio::join!(engine.call(&anna, tool, args(given.clone()), signals), async {
+            until_waiting(&waiting, 1).await;
+            gone.cancel();
+        });
+        assert_eq!(left, Err(CallError::Cancelled), "{tool}: nobody waits");
+        assert!(engine.is_busy(), "{tool}: the end of the server waits for it");
+        let again = || engine.call(&anna, tool, args(given.clone()), keyed(tool));
+        assert_eq!(object(&again().await.expect("a reply"))["reason"], "busy", "{tool}");
+        waiting.store(RELEASED, Ordering::SeqCst);
+        let reply = loop {
+            let reply = again().await.expect("a reply");
+            if object(&reply)["reason"] != "busy" {
+                break reply;
+            }
+            tokio::task::yield_now().await;
+        };
+        assert!(reply.recalled && !reply.is_error, "{tool}: {reply:?}");
+        assert_eq!(recalled(&reply), [false], "{tool}: it was made once");
+    }
+    assert_eq!(StoreJournal::new(store.clone()).gaps().expect("a list"), []);
+    while engine.is_busy() {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

@@ -109,6 +109,9 @@ pub async fn until_waiting(waiting: &AtomicU32, count: u32) {
     }
 }
 
+/// From this count on calls that were to be held go on.
+pub const RELEASED: u32 = 1_000;
+
 struct Crm(Arc<AtomicU32>);
 
 impl Client for Crm {
@@ -141,6 +144,10 @@ impl Client for Crm {
             if args.get("wait").is_some() {
                 self.0.fetch_add(1, Ordering::SeqCst);
                 std::future::pending::<()>().await;
+            }
+            if args.get("hold").is_some() {
+                self.0.fetch_add(1, Ordering::SeqCst);
+                until_waiting(&self.0, RELEASED).await;
             }
             let answer = match tool {
                 "get" if args.contains_key("rows") => {

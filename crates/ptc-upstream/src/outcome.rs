@@ -1,0 +1,100 @@
+//! Calls of which nobody knows whether they happened. Whatever the cause, a program is told the same: that its outcome
+//! is unknown, of which server and tool, and under which identity `ptc effects` lists the call.
+
+use crate::ledger::cut;
+use crate::model::{Fault, Reason};
+
+/// A call that may have changed something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unknown<'c> {
+    /// The upstream.
+    pub server: &'c str,
+    /// The tool.
+    pub tool: &'c str,
+    /// What people find it by, if it is written down.
+    pub identity: Option<&'c str>,
+}
+
+/// Why nobody knows what came of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Why<'c> {
+    /// It was sent, and this came in the place of an answer.
+    Unanswered(&'c Fault),
+    /// It was sent, and the program ended first.
+    Ended,
+    /// It was begun when the program ran before, and there is no answer.
+    BegunBefore,
+    /// It may have been begun when the program ran before, which cannot be looked up because of this.
+    NotLookedUp(&'c str),
+}
+
+/// Bytes of a cause.
+const CAUSE: usize = 200;
+
+impl Unknown<'_> {
+    /// What a program is told.
+    pub fn fault(self, why: Why<'_>) -> Fault {
+        let cause = match why {
+            Why::Unanswered(fault) => {
+                format!("was sent and not answered ({}: {})", fault.reason, cut(&fault.message, CAUSE))
+            }
+            Why::Ended => "was sent, and the program ended before the answer came".to_owned(),
+            Why::BegunBefore => "was begun before and its answer never came".to_owned(),
+            Why::NotLookedUp(cause) => {
+                format!("may have been begun before, which cannot be looked up ({})", cut(cause, CAUSE))
+            }
+        };
+        let then = match self.identity {
+            Some(identity) => format!(
+                "it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is \
+                 {identity}"
+            ),
+            None => "look before it is made again".to_owned(),
+        };
+        let call = format!("{}/{}", self.server, self.tool);
+        let bytes = match why {
+            Why::Unanswered(fault) => fault.bytes,
+            _ => None,
+        };
+        let message = ptc_host::outcome_unknown(&call, &cause, &then);
+        Fault { bytes, ..Fault::new(Reason::OutcomeUnknown, message) }
+    }
+}
+
+/// Whether a fault says what became of the call. After all others it may or may not have happened.
+pub(crate) fn is_known(fault: &Fault) -> bool {
+    let silent = [Reason::Timeout, Reason::StreamClosedBeforeResponse, Reason::UpstreamUnavailable];
+    fault.unsent || !silent.contains(&fault.reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_outcomes_have_one_shape() {
+        let late = Fault::new(Reason::Timeout, "no answer within 5 ms");
+        let long = Fault::new(Reason::UpstreamUnavailable, "x".repeat(5_000));
+        for identity in [Some("c0ffee"), None] {
+            let call = Unknown { server: "crm", tool: "put", identity };
+            for (why, part) in [
+                (Why::Unanswered(&late), "(timeout: no answer within 5 ms)"),
+                (Why::Unanswered(&long), "(upstream_unavailable: xxx"),
+                (Why::Ended, "the program ended before the answer came"),
+                (Why::BegunBefore, "was begun before"),
+                (Why::NotLookedUp("the store is away"), "(the store is away)"),
+            ] {
+                let told = call.fault(why);
+                assert_eq!(told.reason, Reason::OutcomeUnknown);
+                let message = told.message;
+                assert!(
+                    message.starts_with("outcome unknown: crm/put ") && message.contains(part),
+                    "{message}"
+                );
+                assert!(message.contains("so it may or may not have happened; "), "{message}");
+                let then = if identity.is_some() { "identity is c0ffee" } else { "before it is made again" };
+                assert!(message.ends_with(then) && message.len() < 500, "{message}");
+            }
+        }
+    }
+}
