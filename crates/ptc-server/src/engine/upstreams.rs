@@ -128,8 +128,8 @@ impl Upstreams {
         all
     }
 
-    /// What is not as it was of what a program may call.
-    pub async fn changed(&self, before: &BTreeMap<String, Used>) -> Option<String> {
+    /// What is not as it was of what a program may call, but for how these tools are defined, by server and name.
+    pub async fn changed(&self, before: &BTreeMap<String, Used>, but: &[(&str, &str)]) -> Option<String> {
         for (server, used) in before {
             if self.runtime.config_hash(server) != used.config {
                 return Some(format!("how the server {server} is set up, which the program may call"));
@@ -140,7 +140,8 @@ impl Upstreams {
                 continue;
             }
             let other = |(tool, was): &(&String, &String)| {
-                self.runtime.definition_hash(server, tool).as_ref() != Some(*was)
+                !but.contains(&(server.as_str(), tool.as_str()))
+                    && self.runtime.definition_hash(server, tool).as_ref() != Some(*was)
             };
             if let Some((tool, _)) = used.tools.iter().find(other) {
                 return Some(format!("the tool {server}/{tool}, which the program may call"));

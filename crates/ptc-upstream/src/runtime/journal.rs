@@ -141,12 +141,18 @@ impl Kept {
     /// Whether the next call of this kind is answered from the journal, because the program made it when its scope ran
     /// before: then nobody is asked about it, whatever the configuration says by now. May block.
     pub fn is_known(&self, request: &CallRequest) -> Result<bool, String> {
-        self.journal.remembers().then(|| self.knows(self.kind(request), false)).unwrap_or(Ok(false))
+        match self.journal.remembers() {
+            true => self.knows(self.kind(request), false),
+            false => Ok(false),
+        }
     }
 
     /// The same for whoever judges calls of a step, all of them before any is made.
     pub fn is_known_to_judge(&self, request: &CallRequest) -> Result<bool, String> {
-        self.journal.remembers().then(|| self.knows(self.kind(request), true)).unwrap_or(Ok(false))
+        match self.journal.remembers() {
+            true => self.knows(self.kind(request), true),
+            false => Ok(false),
+        }
     }
 
     /// Notes that a call was judged and is about to be made.

@@ -284,11 +284,13 @@ impl Engine {
     /// the program may call is as it was.
     async fn unfit(&self, parked: &Parked, decisions: &[(u64, Decision)]) -> Result<(), Box<Answered>> {
         let Some(upstreams) = &self.upstreams else { return Ok(()) };
+        let mut rejected = Vec::new();
         for (id, decision) in decisions {
             let call = parked.held.pending().iter().find(|call| call.id == *id);
             let Some((server, tool)) = call.and_then(target) else { continue };
-            // A call that is rejected is not made, whatever became of its tool.
+            // A call that is rejected is not made, whatever became of its tool; another one of it is asked about anew.
             if matches!(decision, Decision::Reject(_)) {
+                rejected.push((server, tool));
                 continue;
             }
             self.is_as_shown(upstreams, server, tool, &parked.head).await?;
@@ -298,7 +300,7 @@ impl Engine {
                 return Err(Box::new(wrong(&self.redactor.redact_string(why))));
             }
         }
-        match upstreams.changed(&parked.head.used).await {
+        match upstreams.changed(&parked.head.used, &rejected).await {
             Some(what) => Err(Box::new(stale(&format!("{what}, has changed since the program stopped")))),
             None => Ok(()),
         }
