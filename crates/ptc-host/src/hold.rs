@@ -68,6 +68,17 @@ pub enum Decision {
     Reject(String),
 }
 
+impl Decision {
+    /// What is decided, in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Decision::Approve => "approve",
+            Decision::Edit(_) => "edit",
+            Decision::Reject(_) => "reject",
+        }
+    }
+}
+
 /// A call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingCall {

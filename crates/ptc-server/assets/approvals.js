@@ -231,7 +231,7 @@ function ticketView(ticket) {
     id: ticket.id, ticket, busy: false, element: null,
     asked: make("span", { class: "time", title: moment(ticket.created_at) }),
     left: make("span", { class: "time", title: moment(ticket.expires_at) }),
-    state: make("span", { class: "going" }, "going on right now"),
+    state: make("span", { class: "going" }),
   };
   const [first] = ticket.program.trim().split("\n");
   card.element = make("article", { class: "ticket", "data-id": ticket.id, "aria-label": "A program that waits" },
@@ -242,6 +242,14 @@ function ticketView(ticket) {
       make("summary", {}, "The program: ", make("code", {}, first)), make("pre", { tabindex: "0" }, ticket.program)));
   times(card);
   return card;
+}
+
+/** Whether somebody decided, and whether the program goes on or was left by a server that ended. */
+function stateOf({ busy, decided }) {
+  if (busy) return "going on right now";
+  if (!decided) return "";
+  const told = decided.map(({ call, decision }) => `call ${call}: ${decision}`).join(", ");
+  return `decided (${told}), but the server that went on with it ended: decide the same again, or reject all`;
 }
 
 function times({ ticket, asked, left }) {
@@ -290,11 +298,17 @@ async function refresh() {
       cards.set(card.id, card);
       $("tickets").append(card.element);
     }
+    let moved = gone.length + fresh.length > 0;
     for (const card of cards.values()) {
-      card.state.classList.toggle("now", open.get(card.id).busy);
+      const state = stateOf(open.get(card.id));
+      if (card.state.textContent !== state) {
+        card.state.textContent = state;
+        moved = true;
+      }
+      card.state.classList.toggle("now", state !== "");
       times(card);
     }
-    if (gone.length + fresh.length > 0) change();
+    if (moved) change();
   } catch (error) {
     $("state").textContent = error.message;
     if (!$("door").hidden) {

@@ -273,8 +273,8 @@ impl EffectJournal for HeldJournal {
     }
 
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
-        // A program that never ran before has begun nothing.
-        if self.before.is_empty() {
+        // A request that never ran before has begun nothing. A ticket may have, without its program having been told anything.
+        if self.before.is_empty() && matches!(self.held, Held::Request(_)) {
             return Ok(None);
         }
         let known = self.journal.effects.known(scope, identity).map_err(|error| self.journal.told(error))?;

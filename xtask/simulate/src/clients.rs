@@ -74,7 +74,13 @@ async fn person(simulation: Simulation, mut decide: Decide) {
     loop {
         match simulation.exchange(Ask::Decide(decide.clone()), &mailbox, &mut calm).await {
             Some(Said::Ended(_)) if simulation.shared.lock().random.below(3) == 0 => continue,
-            Some(Said::Ended(_) | Said::Over(_)) => return,
+            Some(Said::Ended(ended)) => {
+                if let Some(next) = ended["next"].as_str() {
+                    decisions(&simulation, decide.owner, next);
+                }
+                return;
+            }
+            Some(Said::Over(_)) => return,
             // What was decided before is decided again.
             Some(Said::Decided(before)) => {
                 decide.decision = Decision::named(&before).unwrap_or(decide.decision)

@@ -7,11 +7,11 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
-use ptc_store::tickets::{SCOPE, Taken, TicketError, Waiting};
-use ptc_store::{Lease, StoreError};
+use ptc_store::StoreError;
+use ptc_store::tickets::{NewTicket, Ruling, SCOPE, Taken, TicketError, Waiting};
 use serde_json::{Value as Json, json};
 
-use crate::messages::{Decide, Decision, EDITED, Said};
+use crate::messages::{Decide, Decision, EDITED, LEFT, Said};
 use crate::programs;
 use crate::server::{Ended, Lasting, Server, Work};
 use crate::sessions::Receipt;
@@ -22,8 +22,26 @@ enum Went {
     Over(Json),
     /// It ended, which is noted.
     Noted(Json),
+    /// It waits again, as these bytes.
+    Waits(Vec<u8>),
+    /// It ended, and its session did not keep what it left behind, or did not say so.
+    Unkept,
     /// Nothing of it was done.
     Unused(Said),
+}
+
+/// A decision that was taken, about the write of a program at this place.
+struct Decided {
+    decision: Decision,
+    at: i64,
+    taken: Taken,
+}
+
+impl Decided {
+    /// What came of the ticket, with this besides.
+    fn ended(&self, what: &str, value: Json) -> Json {
+        json!({"decision": self.decision.name(), "at": self.at, what: value})
+    }
 }
 
 impl Server {
@@ -42,6 +60,9 @@ impl Server {
         };
         let name = asked.decision.name();
         self.note(party, || format!("takes {id} to {name}{}", if taken.again { " again" } else { "" }));
+        if taken.decided == LEFT {
+            return self.settle(party, taken, json!({"decision": LEFT}), None).await;
+        }
         let scope = format!("{SCOPE}{id}");
         let journal = self.journal_of(party, Held::Ticket(taken.lease.clone()), &scope, taken.again).await;
         let Some(journal) = journal else {
@@ -51,13 +72,19 @@ impl Server {
         let renewing = self.renew(party, Lasting::Ticket(taken.lease.clone()));
         // Who goes on with a ticket goes on to the end: what it may still do is for the journal to say.
         let work = Work { party, scope, journal, lost: Rc::default() };
-        let went = self.go_on(&work, &waiting, asked.decision, &taken.lease, permit).await;
+        let mut decided = Decided { decision: asked.decision, at: 0, taken };
+        let went = self.go_on(&work, &waiting, &mut decided, permit).await;
         drop(renewing);
         match went {
             Went::Noted(ended) => Said::Ended(ended),
-            Went::Over(ended) => self.settle(party, taken.lease, ended).await,
+            Went::Over(ended) => self.settle(party, decided.taken, ended, None).await,
+            Went::Waits(dump) => self.wait_again(party, owner, decided, &waiting, dump).await,
+            Went::Unkept => {
+                self.leave_open(party, decided.taken).await;
+                Said::Again("what it left behind is not kept")
+            }
             Went::Unused(said) => {
-                self.put_back(party, taken).await;
+                self.put_back(party, decided.taken).await;
                 said
             }
         }
@@ -65,7 +92,10 @@ impl Server {
 
     async fn take(self: &Rc<Self>, party: u64, asked: &Decide) -> Option<Result<Taken, TicketError>> {
         let (id, owner, decided) = (asked.ticket.clone(), asked.owner, json!(asked.decision.name()));
-        let take = move |server: &Server| server.tickets.take(&id, owner, &decided, lease_ms());
+        let take = move |server: &Server| {
+            let rule = |before: &Json| ruling(before, &decided);
+            server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
+        };
         let unheard = |server: &Server, taken: Result<Taken, TicketError>| {
             if let Ok(taken) = taken {
                 drop(server.tickets.release(&taken));
@@ -79,36 +109,29 @@ impl Server {
         let _ = self.ask(party, move |server| server.tickets.release(&taken)).await;
     }
 
+    /// Gives a ticket back with its decision.
+    async fn leave_open(self: &Rc<Self>, party: u64, taken: Taken) {
+        self.put_back(party, Taken { again: true, ..taken }).await;
+    }
+
     /// Goes on with a program, alone or in its session.
     async fn go_on(
         self: &Rc<Self>,
         work: &Work,
         waiting: &Waiting,
-        decision: Decision,
-        lease: &Lease,
+        decided: &mut Decided,
         permit: Permit,
     ) -> Went {
+        let Ok(mut machine) = Machine::load_dump(&waiting.sealed, &Limits::default()) else {
+            return Went::Unused(Said::Over("it cannot be read"));
+        };
         let Some(session) = waiting.about["session"].as_str() else {
-            let Ok(mut machine) = Machine::load_dump(&waiting.sealed, &Limits::default()) else {
-                return Went::Unused(Said::Over("it cannot be read"));
-            };
-            return match self.resumed(work, &mut machine, decision, &permit).await {
-                Some(value) => Went::Over(json!({"decision": decision.name(), "value": value})),
-                None => Went::Over(json!({"decision": decision.name(), "failed": true})),
+            return match self.resumed(work, &mut machine, decided, &permit).await {
+                Some(Ended::Over(value)) => Went::Over(decided.ended("value", value)),
+                Some(Ended::Waits(dump)) => Went::Waits(dump),
+                Some(Ended::GivenUp) | None => Went::Over(decided.ended("failed", true.into())),
             };
         };
-        self.session_goes_on(work, waiting, session, decision, lease, permit).await
-    }
-
-    async fn session_goes_on(
-        self: &Rc<Self>,
-        work: &Work,
-        waiting: &Waiting,
-        session: &str,
-        decision: Decision,
-        lease: &Lease,
-        permit: Permit,
-    ) -> Went {
         let id = if session == "s1" { "s1" } else { "s2" };
         let (taken, renewing) = match self.session(work.party, id, crate::clients::owner_of(id)).await {
             Ok(taken) => taken,
@@ -116,27 +139,29 @@ impl Server {
         };
         if programs::changes(&taken) as u64 != waiting.about["changes"].as_u64().unwrap_or_default() {
             self.release(work.party, &taken.lease).await;
-            return match decision {
-                Decision::Reject => Went::Over(json!({"decision": decision.name(), "stale": true})),
+            return match decided.decision {
+                Decision::Reject => Went::Over(decided.ended("stale", true.into())),
                 _ => Went::Unused(Said::Over("the session has changed since the program began")),
             };
         }
-        let Ok(mut machine) = Machine::load_dump(&waiting.sealed, &Limits::default()) else {
-            self.release(work.party, &taken.lease).await;
-            return Went::Unused(Said::Over("it cannot be read"));
-        };
-        let value = self.resumed(work, &mut machine, decision, &permit).await;
+        let ended = self.resumed(work, &mut machine, decided, &permit).await;
         drop(permit);
-        let failed = json!({"decision": decision.name(), "failed": true});
-        let Some(value) = value.filter(|_| !renewing.lost.get()) else {
-            self.release(work.party, &taken.lease).await;
-            return Went::Over(failed);
+        let value = match ended.filter(|_| !renewing.lost.get()) {
+            Some(Ended::Over(value)) => value,
+            Some(Ended::Waits(dump)) => {
+                self.release(work.party, &taken.lease).await;
+                return Went::Waits(dump);
+            }
+            Some(Ended::GivenUp) | None => {
+                self.release(work.party, &taken.lease).await;
+                return Went::Over(decided.ended("failed", true.into()));
+            }
         };
-        let ended = json!({"decision": decision.name(), "value": value});
-        let receipt = Receipt::Ticket(lease.clone(), ended.clone());
+        let ended = decided.ended("value", value.clone());
+        let receipt = Receipt::Ticket(decided.taken.lease.clone(), ended.clone());
         match self.commit(work.party, &taken, &machine, &value, receipt).await {
             Ok(()) => Went::Noted(ended),
-            Err(_) => Went::Over(failed),
+            Err(_) => Went::Unkept,
         }
     }
 
@@ -145,17 +170,18 @@ impl Server {
         self: &Rc<Self>,
         work: &Work,
         machine: &mut Machine,
-        decision: Decision,
+        decided: &mut Decided,
         permit: &Permit,
-    ) -> Option<Json> {
+    ) -> Option<Ended> {
         let call = machine.outstanding().into_iter().next()?;
         let mut args = call.args;
-        let answer = match decision {
+        decided.at = args["args"]["at"].as_i64().unwrap_or_default();
+        let answer = match decided.decision {
             Decision::Reject => {
                 Answer::Fault { reason: "approval_rejected".to_owned(), message: "rejected".to_owned() }
             }
             Decision::Approve | Decision::Edit => {
-                if decision == Decision::Edit {
+                if decided.decision == Decision::Edit {
                     args["args"]["n"] = EDITED.into();
                 }
                 self.note(work.party, || format!("makes the call that was decided: {args}"));
@@ -164,25 +190,79 @@ impl Server {
             }
         };
         machine.answer(call.id, answer).ok()?;
-        match self.drive(work, machine, permit).await {
-            Ended::Over(value) => Some(value),
-            Ended::Waits(_) | Ended::GivenUp => None,
-        }
+        Some(self.drive(work, machine, permit).await)
+    }
+
+    /// Notes that a program waits again, with its next ticket.
+    async fn wait_again(
+        self: &Rc<Self>,
+        party: u64,
+        owner: &'static str,
+        decided: Decided,
+        waiting: &Waiting,
+        dump: Vec<u8>,
+    ) -> Said {
+        let (id, expires_ms) = self.new_ticket(waiting.about["key"].as_str().unwrap_or_default());
+        let ended = decided.ended("next", id.as_str().into());
+        let next = Next { id, owner, expires_ms, dump, about: waiting.about.clone() };
+        self.settle(party, decided.taken, ended, Some(next)).await
     }
 
     /// Notes what came of a ticket, as `settle` does.
-    async fn settle(self: &Rc<Self>, party: u64, lease: Lease, ended: Json) -> Said {
-        let noted = ended.clone();
-        let done = self.ask(party, move |server| server.tickets.done(&lease, &noted, None)).await;
+    async fn settle(self: &Rc<Self>, party: u64, taken: Taken, ended: Json, next: Option<Next>) -> Said {
+        let (noted, lease) = (ended.clone(), taken.lease.clone());
+        let done = self.ask(party, move |server| {
+            let next = next.as_ref().map(Next::row);
+            server.tickets.done(&lease, &noted, next.as_ref())
+        });
+        let done = done.await;
         self.note(party, || format!("notes the end of its ticket: {done:?}"));
         match done {
             Some(Ok(())) => Said::Ended(ended),
             Some(Err(TicketError::Store(StoreError::Unacknowledged { .. }))) | None => {
+                self.leave_open(party, taken).await;
                 Said::Again("whether its end is written down is not known")
             }
-            Some(Err(TicketError::Store(_))) => Said::Again("its end cannot be written down"),
+            Some(Err(TicketError::Store(_))) => {
+                self.leave_open(party, taken).await;
+                Said::Again("its end cannot be written down")
+            }
             other => refused(other.map(|it| it.map(drop))),
         }
+    }
+}
+
+/// The next ticket of a program.
+struct Next {
+    id: String,
+    owner: &'static str,
+    expires_ms: i64,
+    dump: Vec<u8>,
+    about: Json,
+}
+
+impl Next {
+    fn row(&self) -> NewTicket<'_> {
+        NewTicket {
+            id: &self.id,
+            owner: self.owner,
+            kind: "eval",
+            session: self.about["session"].as_str(),
+            expires_ms: self.expires_ms,
+            sealed: &self.dump,
+            about: &self.about,
+        }
+    }
+}
+
+/// What a decision is beside an earlier one, as `engine/tickets/ruling.rs` says.
+fn ruling(before: &Json, now: &Json) -> Ruling {
+    let rejects = *now == Decision::Reject.name();
+    match () {
+        () if before == now => Ruling::Same,
+        () if *before == LEFT && rejects => Ruling::Same,
+        () if rejects => Ruling::Instead(json!(LEFT)),
+        () => Ruling::Otherwise,
     }
 }
 

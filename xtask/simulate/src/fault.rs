@@ -44,6 +44,8 @@ pub enum Fault {
     PermitKept,
     /// A request whose holder died is never taken over.
     NeverTakenOver,
+    /// People are asked about calls that were made when the program ran before.
+    AskedAgain,
 }
 
 impl Fault {
@@ -66,6 +68,7 @@ impl Fault {
         Fault::ToldBeforeKept,
         Fault::PermitKept,
         Fault::NeverTakenOver,
+        Fault::AskedAgain,
     ];
 
     /// The mistake of this name.

@@ -44,6 +44,13 @@ impl EffectJournal for Journal {
         self.held.done(scope, identity, answer)
     }
 
+    fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        match self.fault == Some(Fault::AskedAgain) {
+            true => Ok(None),
+            false => self.held.known(scope, identity),
+        }
+    }
+
     fn blocks(&self) -> bool {
         false
     }

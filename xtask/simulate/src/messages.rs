@@ -50,6 +50,9 @@ pub enum Decision {
     Edit,
 }
 
+/// As the store keeps it that somebody rejected what was left by a server that ended: the program is over.
+pub const LEFT: &str = "reject what was left";
+
 /// What an edit has written.
 pub const EDITED: i64 = -7;
 
@@ -67,6 +70,9 @@ impl Decision {
 
     /// What was kept.
     pub fn named(name: &Json) -> Option<Decision> {
+        if *name == LEFT {
+            return Some(Decision::Reject);
+        }
         Decision::ALL.into_iter().find(|decision| *name == decision.name())
     }
 }

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptc_store::simulation::{Kind, Leased};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::messages::{Decision, EDITED};
+use crate::messages::{Decision, EDITED, LEFT};
 use crate::world::State;
 
 /// What is known of the past.
@@ -54,7 +54,7 @@ impl Oracle {
         }
         let key = ticket.split('-').nth(1).unwrap_or_default();
         made(state, key, &ended["value"]);
-        as_decided(state, key, &ended["decision"]);
+        as_decided(state, key, ended);
         self.is_there(state);
     }
 
@@ -156,11 +156,12 @@ fn made(state: &mut State, key: &str, value: &Json) {
 }
 
 /// The call that somebody decided about was made as the ticket says, or not at all.
-fn as_decided(state: &mut State, key: &str, decision: &Json) {
-    if state.upstream.forgiven {
+fn as_decided(state: &mut State, key: &str, ended: &Json) {
+    let (decision, at) = (&ended["decision"], ended["at"].as_i64().unwrap_or_default());
+    if state.upstream.forgiven || *decision == LEFT {
         return;
     }
-    let Some(written) = state.upstream.writes.get(&(key.to_owned(), 0)).cloned() else { return };
+    let Some(written) = state.upstream.writes.get(&(key.to_owned(), at)).cloned() else { return };
     let fits = match Decision::named(decision) {
         Some(Decision::Approve) => written.iter().all(|n| *n != EDITED),
         Some(Decision::Edit) => written.iter().all(|n| *n == EDITED),
@@ -202,6 +203,9 @@ fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, 
                 state.violated(|| format!("one history: {} went from {before:?} to {now:?}", what()));
             }
         }
+        // Whoever rejects what was left ends it, and nothing else can be decided then.
+        Kind::Ticket
+            if old.body.is_some() && row.body.as_deref() == Some(json!(LEFT).to_string().as_str()) => {}
         Kind::Ticket if old.body.is_some() && row.body.is_some() && old.body != row.body => {
             state.violated(|| format!("a ticket is decided once: {} was decided otherwise", what()));
         }

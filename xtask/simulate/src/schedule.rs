@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ptc_store::simulation::Disk;
 use ptc_upstream::Runtime;
+use serde_json::json;
 
 use crate::fault::Fault;
 use crate::messages::{Ask, Said};
@@ -27,7 +28,8 @@ pub const SERVERS: usize = 2;
 pub struct Kit {
     pub disk: Disk,
     wire: Wire,
-    pub upstreams: Arc<Runtime>,
+    /// Upstreams as servers are configured: those of most, and those of servers that ask about every write.
+    pub upstreams: [Arc<Runtime>; 2],
     /// The state with which sessions begin.
     pub session: Vec<u8>,
 }
@@ -36,7 +38,7 @@ impl Kit {
     /// A disk, an upstream and a session.
     pub fn new() -> Result<Kit> {
         let (disk, wire) = (Disk::new()?, Wire::default());
-        let upstreams = wire.runtime()?;
+        let upstreams = [wire.runtime(&json!({"pay": "ask"}))?, wire.runtime(&json!("writes"))?];
         let session = programs::new_session().context("a session begins")?;
         Ok(Kit { disk, wire, upstreams, session })
     }

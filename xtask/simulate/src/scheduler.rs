@@ -250,7 +250,10 @@ impl<'k> Scheduler<'k> {
             state.note(|| format!("server {node} is started"));
         }
         let Simulation { shared, spawner, .. } = &self.simulation;
-        let server = Server::start(node, shared, spawner, &self.kit.disk, &self.kit.upstreams, self.bounds);
+        // Somebody may have changed its configuration meanwhile.
+        let upstreams = shared.lock().random.pick(&[0, 0, 0, 1]).to_owned();
+        let upstreams = &self.kit.upstreams[upstreams];
+        let server = Server::start(node, shared, spawner, &self.kit.disk, upstreams, self.bounds);
         self.simulation.servers.borrow_mut()[node] = Some(server.clone());
         let party = shared.lock().number();
         spawner.spawn(Of::Upkeep(node), party, sweep(server, party));

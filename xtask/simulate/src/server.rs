@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ptc_host::Waits;
+use ptc_host::{Judgement, Waits};
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Answer, Machine, Step};
 use ptc_server::effects::{Held, HeldJournal, StoreJournal};
@@ -389,11 +389,17 @@ impl Server {
                         if work.lost.get() {
                             return Ended::GivenUp;
                         }
-                        if context.asks(&call.args) {
-                            return machine.dump().map_or(Ended::GivenUp, Ended::Waits);
-                        }
-                        self.note(work.party, || format!("calls {}", call.args));
-                        let answer = self.answer(permit, context.call(call.args)).await;
+                        let judgement = context.judge().map(|judge| judge.judge(&call.tool, &call.args));
+                        let answer = match judgement {
+                            Some(Judgement::Ask(_)) => {
+                                return machine.dump().map_or(Ended::GivenUp, Ended::Waits);
+                            }
+                            Some(Judgement::Answer(answer)) => answer,
+                            Some(Judgement::Go) | None => {
+                                self.note(work.party, || format!("calls {}", call.args));
+                                self.answer(permit, context.call_approved(call.args)).await
+                            }
+                        };
                         if machine.answer(call.id, answer).is_err() {
                             return Ended::GivenUp;
                         }
@@ -414,6 +420,14 @@ impl Server {
         answer
     }
 
+    /// The id of a new ticket, and until when it can be used.
+    pub fn new_ticket(&self, key: &str) -> (String, i64) {
+        let mut state = self.shared.lock();
+        let ttl = if state.random.below(4) == 0 { 15_000 } else { 3_600_000 };
+        let expires_ms = state.now + state.nodes[self.node].skew + ttl;
+        (format!("ticket-{key}-{}", state.number()), expires_ms)
+    }
+
     /// Keeps a program that waits, as `Engine::keep_ticket` does.
     pub async fn park(
         self: &Rc<Self>,
@@ -423,12 +437,7 @@ impl Server {
         changes: usize,
         lease: &Lease,
     ) -> Answered {
-        let (number, expires_ms) = {
-            let mut state = self.shared.lock();
-            let ttl = if state.random.below(4) == 0 { 15_000 } else { 3_600_000 };
-            (state.number(), state.now + state.nodes[self.node].skew + ttl)
-        };
-        let id = format!("ticket-{}-{number}", request.key);
+        let (id, expires_ms) = self.new_ticket(&request.key);
         let reply = json!({"approval": id});
         let (answer, lease, owner, session) = (reply.clone(), lease.clone(), request.owner, request.session);
         let about = json!({"key": request.key, "session": session, "changes": changes});

@@ -96,9 +96,9 @@ impl Wire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The upstreams of servers, with this wire as their client.
-    pub fn runtime(&self) -> Result<Arc<Runtime>> {
-        let entry = json!({"transport": "mcp_stdio", "command": "simulated", "approval": {"pay": "ask"}});
+    /// The upstreams of servers, with this wire as their client, and with these rules for approval.
+    pub fn runtime(&self, approval: &Json) -> Result<Arc<Runtime>> {
+        let entry = json!({"transport": "mcp_stdio", "command": "simulated", "approval": approval});
         let config = Config::from_value(json!({"upstreams": {"w": entry}}), Path::new(""))?;
         let secrets = Secrets::resolve(&config)?;
         let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };

@@ -93,7 +93,7 @@ impl Engine {
         let noted = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
         let ran = Ran { outcome, noted, ledger: calls.finish() };
         Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts).await {
-            Ended::Over(answered) => *answered,
+            Ended::Over(answered) | Ended::Unkept(answered) => *answered,
             Ended::Waits(new, facts) => Box::pin(self.keep_ticket(*new, *facts, signals)).await,
         })
     }
@@ -111,6 +111,7 @@ impl Engine {
         if let Some(held) = outcome.held.take() {
             let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
             head.before = head.before.and(upstream.as_ref());
+            head.used = self.used(&outcome.manifest, Grants::all());
             facts.seen(&Payload::default(), ledger.as_deref());
             return match Box::pin(self.ticket(caller, head, *held)).await {
                 Ok(new) => Ended::Waits(Box::new(new), Box::new(facts)),

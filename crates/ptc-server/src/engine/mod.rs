@@ -78,7 +78,7 @@ use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
-pub use self::tickets::{Choice, Decided, Keys, Which};
+pub use self::tickets::{Choice, Decided, Keys, Which, decisions_in_short};
 use self::tickets::{Desk, Place};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;

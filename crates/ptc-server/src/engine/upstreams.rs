@@ -1,15 +1,18 @@
 //! Upstreams of programs: one context per program, whose account is closed however the program ends.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptc_host::Program;
+use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::Answer;
 use ptc_lisp::prelude::Prelude;
-use ptc_upstream::effects::Policy;
+use ptc_upstream::effects::{Policy, plan, reached};
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Account, Rehearsed};
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::api::Caller;
@@ -32,6 +35,13 @@ pub enum Unseen {
     Unlisted(String),
     /// Its server has no such tool.
     Gone,
+}
+
+/// What a program may call of one server: how that is configured, and how its tools are defined, as hashes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Used {
+    config: Option<String>,
+    tools: BTreeMap<String, String>,
 }
 
 /// The upstream calls of one program.
@@ -103,28 +113,71 @@ impl Upstreams {
         Ok(digest(&json!([self.runtime.config_hash(server), definition])))
     }
 
-    /// What is wrong with a call, `{server, tool, args}`, that somebody wrote: arguments that are missing, or not of the
-    /// type that the tool declares. Whatever else may keep it from being made is told when it is made.
+    /// What a program with these grants may call, as it is now.
+    pub fn used(&self, manifest: &Manifest, grants: Grants) -> BTreeMap<String, Used> {
+        let uses = plan(manifest, &self.offers(grants.clone()).catalog(), &self.policy(grants));
+        let mut all: BTreeMap<String, Used> = BTreeMap::new();
+        for (server, tool) in reached(&uses).into_iter().filter_map(|name| name.split_once('/')) {
+            let used = all.entry(server.to_owned()).or_default();
+            used.config = self.runtime.config_hash(server);
+            // Nothing is known of the tools of a server that was not listed yet.
+            if let Some(definition) = self.runtime.definition_hash(server, tool) {
+                used.tools.insert(tool.to_owned(), definition);
+            }
+        }
+        all
+    }
+
+    /// What is not as it was of what a program may call, but for how these tools are defined, by server and name.
+    pub async fn changed(&self, before: &BTreeMap<String, Used>, but: &[(&str, &str)]) -> Option<String> {
+        for (server, used) in before {
+            if self.runtime.config_hash(server) != used.config {
+                return Some(format!("how the server {server} is set up, which the program may call"));
+            }
+            let listing = tokio::time::timeout(self.caps.call_timeout, self.runtime.load(server));
+            // A server that cannot be asked has not changed, and cannot be called either.
+            if used.tools.is_empty() || !matches!(listing.await, Ok(Ok(()))) {
+                continue;
+            }
+            let other = |(tool, was): &(&String, &String)| {
+                !but.contains(&(server.as_str(), tool.as_str()))
+                    && self.runtime.definition_hash(server, tool).as_ref() != Some(*was)
+            };
+            if let Some((tool, _)) = used.tools.iter().find(other) {
+                return Some(format!("the tool {server}/{tool}, which the program may call"));
+            }
+        }
+        None
+    }
+
+    /// What is wrong with a call, `{server, tool, args}`, that somebody wrote: arguments that are missing, not declared or
+    /// not of the type that the tool declares. Whatever else may keep it from being made is told when it is made.
     pub async fn wrong(&self, call: &Json) -> Option<String> {
-        let args = match self.offers(Grants::all()).rehearse(call).await {
-            Rehearsed::Refused(Answer::Raise(error)) => return Some(error.text()),
-            Rehearsed::Refused(_) => return None,
-            Rehearsed::Writes(held) => held.args,
-            Rehearsed::Reads { .. } => call["args"].as_object().cloned().unwrap_or_default(),
-        };
+        let rehearsed = self.offers(Grants::all()).rehearse(call).await;
         let (server, tool) = (call["server"].as_str()?, call["tool"].as_str()?);
         let catalog = self.runtime.catalog();
-        let schema = &catalog.server(server)?.tool(tool)?.def.input_schema;
-        let declared = schema.get("properties").and_then(Json::as_object);
-        let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
-        args.iter().find_map(|(name, value)| match declared.and_then(|declared| declared.get(name)) {
-            None => closed.then(|| format!("{name}: is not declared")),
-            // What is beyond the types that are understood here is for the server to say.
-            Some(declared) => {
-                let type_alone = |_| OutputSchema::parse(&json!({"type": declared["type"]}));
-                let unfit = OutputSchema::parse(declared).or_else(type_alone).ok()?.check(value).err()?;
-                Some(unfit.replace("return", name))
+        let known = catalog.server(server).and_then(|known| known.tool(tool));
+        let own = call["args"].as_object().cloned().unwrap_or_default();
+        let args = match rehearsed {
+            // An argument that is missing may be there under another name, which says more.
+            Rehearsed::Refused(Answer::Raise(error)) => {
+                let misspelt = known.and_then(|known| known.undeclared(&known.fitted(own)));
+                return Some(misspelt.unwrap_or_else(|| error.text()));
             }
+            Rehearsed::Refused(_) => return None,
+            Rehearsed::Writes(held) => held.args,
+            Rehearsed::Reads { .. } => known?.fitted(own),
+        };
+        if let Some(undeclared) = known?.undeclared(&args) {
+            return Some(undeclared);
+        }
+        let declared = known?.def.input_schema.get("properties").and_then(Json::as_object)?;
+        args.iter().find_map(|(name, value)| {
+            // What is beyond the types that are understood here is for the server to say.
+            let declared = declared.get(name)?;
+            let type_alone = |_| OutputSchema::parse(&json!({"type": declared["type"]}));
+            let unfit = OutputSchema::parse(declared).or_else(type_alone).ok()?.check(value).err()?;
+            Some(unfit.replace("return", name))
         })
     }
 

@@ -14,6 +14,8 @@ pub struct Known {
     pub identity: String,
     /// The server.
     pub server: String,
+    /// The tool.
+    pub tool: String,
     /// When it was begun, in milliseconds since 1970.
     pub begun_ms: i64,
     /// What became of it.
@@ -53,7 +55,7 @@ impl Effects {
     pub fn of_scope(&self, scope: &str) -> Result<Vec<Known>, EffectError> {
         self.store.read(|tx| {
             Ok(tx.list(
-                "SELECT identity, server, begun_at, state, answer, note FROM ptc_effects
+                "SELECT identity, server, begun_at, state, answer, note, tool FROM ptc_effects
                  WHERE scope = ?1 AND state <> ?2 ORDER BY begun_at, identity",
                 cells![scope, SEEN],
                 known,
@@ -95,6 +97,7 @@ fn known(row: &Row) -> Result<Known, String> {
     Ok(Known {
         identity: row.text(0)?,
         server: row.text(1)?,
+        tool: row.text(6)?,
         begun_ms: row.int(2)?,
         became,
         note: row.maybe_text(5)?,

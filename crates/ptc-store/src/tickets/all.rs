@@ -1,8 +1,7 @@
 //! What waits in a store, whoever it belongs to, for whoever runs the servers. Nothing here changes anything.
 
-use super::{Listed, TicketError, Tickets};
+use super::{Listed, TicketError, Tickets, rows};
 use crate::cell::{Row, cells};
-use crate::lease::json;
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
@@ -10,21 +9,11 @@ impl Tickets {
         self.store.read(|tx| {
             let now = tx.now_ms()?;
             Ok(tx.list(
-                "SELECT owner, id, kind, lease_until, created_at, expires_at, about FROM ptc_tickets
+                "SELECT owner, id, kind, lease_until, created_at, expires_at, about, decided FROM ptc_tickets
                  WHERE used = 0 AND (expires_at > ?1 OR began_at IS NOT NULL)
                  ORDER BY created_at, id",
                 cells![now],
-                |row: &Row| {
-                    let listed = Listed {
-                        id: row.text(1)?,
-                        kind: row.text(2)?,
-                        busy: row.int(3)? > now,
-                        created_ms: row.int(4)?,
-                        expires_ms: row.int(5)?,
-                        about: json(&row.bytes(6)?)?,
-                    };
-                    Ok((row.text(0)?, listed))
-                },
+                |row: &Row| Ok((row.text(0)?, rows::listed(row, 1, now)?)),
             )?)
         })
     }

@@ -7,7 +7,8 @@
 //!
 //! A holder that died is replaced when its lease is over: the ticket can be taken again, with the same decision, and the
 //! program goes on from where it waited. That nothing is sent twice then is the business of [`crate::effects`]. Such a
-//! ticket does not expire any more, because its decision was made in time.
+//! ticket does not expire any more, because its decision was made in time. Which decisions mean the same, and which count
+//! instead of an earlier one, is for the caller to say ([`Ruling`]); of several who decide at once one has the ticket.
 //!
 //! Taking a ticket, holding it for longer and giving it back are notes (see the crate): a machine that ends suddenly
 //! may forget them. What was taken is then free at once. Whatever the holder did to the world began with a change in the
@@ -26,7 +27,7 @@ use crate::lease::{is_key, json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
-pub use model::{Listed, NewTicket, Room, Taken, TicketError, Waiting};
+pub use model::{Listed, NewTicket, Room, Ruling, Taken, TicketError, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -106,31 +107,53 @@ impl Tickets {
                 tx.damaged(format!("ticket {id} is open, but what is sealed in it is missing"))
             })?;
             let busy = head.lease_until > now;
-            Ok(Waiting { kind: head.kind, about: head.about, sealed, expires_ms: head.expires_at, busy })
+            let decided = head.decided.map(|decided| json(&decided)).transpose();
+            let decided = decided.map_err(|detail| tx.damaged(detail))?;
+            let (kind, about, expires_ms) = (head.kind, head.about, head.expires_at);
+            Ok(Waiting { kind, about, sealed, expires_ms, busy, decided })
         }))
     }
 
     /// Takes a ticket to go on with it as decided, for so long at first. If somebody took it before and did not come to
     /// an end, the same must be decided again.
     pub fn take(&self, id: &str, owner: &str, decided: &Json, lease_ms: i64) -> Result<Taken, TicketError> {
+        let same = |before: &Json| if before == decided { Ruling::Same } else { Ruling::Otherwise };
+        self.take_over(id, owner, decided, lease_ms, same)
+    }
+
+    /// Takes a ticket like [`Tickets::take`]. If somebody took it before and did not come to an end, `rule` says what the
+    /// decision is beside the earlier one.
+    pub fn take_over(
+        &self,
+        id: &str,
+        owner: &str,
+        decided: &Json,
+        lease_ms: i64,
+        rule: impl Fn(&Json) -> Ruling,
+    ) -> Result<Taken, TicketError> {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
-        let decided = decided.to_string();
         self.told(self.store.note(&subject(id), |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             if head.lease_until > now {
                 return Err(TicketError::Busy);
             }
-            if let Some(before) = head.decided.filter(|before| *before != decided.as_bytes()) {
-                let before = json(&before).map_err(|detail| tx.damaged(detail))?;
-                return Err(TicketError::Decided { before });
-            }
-            if !rows::take(tx, id, head.lease, decided.as_bytes(), now, lease_ms)? {
+            let before = head.decided.as_deref().map(json).transpose();
+            let decided = match before.map_err(|detail| tx.damaged(detail))? {
+                None => decided.clone(),
+                Some(before) => match rule(&before) {
+                    Ruling::Same => before,
+                    Ruling::Instead(decided) => decided,
+                    Ruling::Otherwise => return Err(TicketError::Decided { before }),
+                },
+            };
+            if !rows::take(tx, id, head.lease, decided.to_string().as_bytes(), now, lease_ms)? {
                 return Err(TicketError::Busy);
             }
-            Ok(Taken { lease: Lease { id: id.to_owned(), number: head.lease + 1 }, again: head.began })
+            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
+            Ok(Taken { lease, again: head.began, decided })
         }))
     }
 

@@ -36,6 +36,8 @@ pub struct Waiting {
     pub expires_ms: i64,
     /// Whether somebody holds it.
     pub busy: bool,
+    /// What somebody decided who goes on with it, or did not come to an end.
+    pub decided: Option<Json>,
 }
 
 /// A ticket in the hands of the caller.
@@ -45,6 +47,19 @@ pub struct Taken {
     pub lease: Lease,
     /// Whether somebody took it before and did not come to an end.
     pub again: bool,
+    /// What is decided: what was decided first, unless something else counts instead.
+    pub decided: Json,
+}
+
+/// What a decision is beside an earlier one whose holder did not come to an end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ruling {
+    /// It means the same: the earlier one stays.
+    Same,
+    /// It counts instead, and this is kept as what was decided.
+    Instead(Json),
+    /// It is another one, and is refused.
+    Otherwise,
 }
 
 /// A ticket in a list.
@@ -56,6 +71,8 @@ pub struct Listed {
     pub kind: String,
     /// Whether somebody holds it.
     pub busy: bool,
+    /// What was decided by whoever holds it, or did so and did not come to an end. It may hold arguments of calls.
+    pub decided: Option<Json>,
     /// When it was put, in milliseconds since 1970.
     pub created_ms: i64,
     /// Until when it can be taken.

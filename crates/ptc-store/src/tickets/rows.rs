@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::model::{Listed, NewTicket, Taken, TicketError};
 use super::{Lease, REMEMBERED_MS, SCOPE};
-use crate::cell::cells;
+use crate::cell::{Row, cells};
 use crate::lease::json;
 use crate::tx::Tx;
 use crate::{StoreError, effects};
@@ -171,21 +171,25 @@ pub(super) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreEr
 pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
     let now = tx.now_ms()?;
     tx.list(
-        "SELECT id, kind, lease_until, created_at, expires_at, about FROM ptc_tickets
+        "SELECT id, kind, lease_until, created_at, expires_at, about, decided FROM ptc_tickets
          WHERE owner = ?1 AND used = 0 AND (expires_at > ?2 OR began_at IS NOT NULL)
          ORDER BY created_at, id",
         cells![owner, now],
-        |row| {
-            Ok(Listed {
-                id: row.text(0)?,
-                kind: row.text(1)?,
-                busy: row.int(2)? > now,
-                created_ms: row.int(3)?,
-                expires_ms: row.int(4)?,
-                about: json(&row.bytes(5)?)?,
-            })
-        },
+        |row| listed(row, 0, now),
     )
+}
+
+/// A ticket in a list, of which the columns from this one on tell.
+pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<Listed, String> {
+    Ok(Listed {
+        id: row.text(from)?,
+        kind: row.text(from + 1)?,
+        busy: row.int(from + 2)? > now,
+        created_ms: row.int(from + 3)?,
+        expires_ms: row.int(from + 4)?,
+        about: json(&row.bytes(from + 5)?)?,
+        decided: row.maybe_bytes(from + 6)?.map(|decided| json(&decided)).transpose()?,
+    })
 }
 
 /// How many tickets of an owner wait; counts no further than to `most`.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ptc_store::Store;
 use ptc_store::effects::{Effects, Holder, NewEffect, Seen};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
-use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, SCOPE, Taken, TicketError, Tickets};
-use serde_json::json;
+use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, Ruling, SCOPE, Taken, TicketError, Tickets};
+use serde_json::{Value as Json, json};
 
 use crate::support::{Rule, everywhere};
 
@@ -15,6 +15,12 @@ const RULES: &[Rule] = &[
     ("a ticket is used once, and says what came of it", used),
     ("a ticket is held by one at a time, and who was replaced cannot end it", fenced),
     ("what was decided stays decided", decided),
+    (
+        "a decision that means the same keeps the first, and one that counts instead replaces it for good",
+        ruled,
+    ),
+    ("lists and whoever looks see what was decided", listed),
+    ("of those who approve and reject what was left one has it", raced_over),
     ("a program that waits again has its next ticket at the same moment", chained),
     ("a ticket belongs to its owner", owned),
     ("an owner has so many tickets and no more", limited),
@@ -170,6 +176,78 @@ fn decided(store: &Arc<Store>) {
     let taken = tickets.take("t", "ann", &before, LONG).expect("the same");
     tickets.release(&taken).expect("given back");
     assert_eq!(tickets.take("t", "ann", &json!("reject"), LONG), Err(TicketError::Decided { before }));
+}
+
+fn ruled(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    let first = json!({"reject": "first", "keys": {"a": 1, "b": 2}});
+    let dead = tickets.take("t", "ann", &first, 0).expect("taken by one who died");
+    assert_eq!(dead.decided, first);
+    // The same in another order, and what the caller says is the same.
+    let turned = json!({"keys": {"b": 2, "a": 1}, "reject": "first"});
+    tickets.take("t", "ann", &turned, 0).expect("the same");
+    let second = json!({"reject": "second"});
+    let same = tickets.take_over("t", "ann", &second, 0, |_| Ruling::Same).expect("the same");
+    assert_eq!((same.decided, same.again), (first.clone(), true), "the first stays");
+    let rule = |before: &Json| Ruling::Instead(json!({"over": before}));
+    let taken = tickets.take_over("t", "ann", &second, LONG, rule).expect("it counts instead");
+    assert_eq!(taken.decided, json!({"over": first}));
+    assert_eq!(tickets.renew(&dead.lease, LONG), Err(TicketError::Lost));
+    assert_eq!(tickets.take_over("t", "ann", &second, LONG, rule), Err(TicketError::Busy), "it is held");
+    tickets.release(&taken).expect("given back");
+    let before = json!({"over": first});
+    assert_eq!(tickets.take("t", "ann", &first, LONG), Err(TicketError::Decided { before }));
+}
+
+fn listed(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    let seen = || {
+        let (own, all) = (tickets.list_open("ann").expect("a list"), tickets.list_all().expect("a list"));
+        assert_eq!(own[0], all[0].1);
+        let read = tickets.read("t", "ann").expect("open");
+        assert_eq!((read.busy, &read.decided), (own[0].busy, &own[0].decided));
+        (own[0].busy, own[0].decided.clone())
+    };
+    assert_eq!(seen(), (false, None));
+    let taken = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
+    assert_eq!(seen(), (true, Some(json!("approve"))));
+    tickets.release(&Taken { again: true, ..taken }).expect("left with its decision");
+    assert_eq!(seen(), (false, Some(json!("approve"))));
+}
+
+fn raced_over(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    for round in 0..5 {
+        let id = format!("left{round}");
+        put(&tickets, &id);
+        tickets.take(&id, "ann", &json!("approve"), 0).expect("taken by one who died");
+        let take = |decided: &str| {
+            let rule = |before: &Json| match (before.as_str(), decided) {
+                (Some("approve"), "reject") => Ruling::Instead(json!("reject")),
+                (before, decided) if before == Some(decided) => Ruling::Same,
+                _ => Ruling::Otherwise,
+            };
+            tickets.take_over(&id, "ann", &json!(decided), LONG, rule)
+        };
+        let had = std::thread::scope(|scope| {
+            let threads: Vec<_> = ["approve", "reject", "approve", "reject"]
+                .map(|decided| scope.spawn(move || (decided, take(decided))))
+                .into_iter()
+                .collect();
+            let took = threads.into_iter().map(|thread| thread.join().expect("it ends"));
+            took.filter_map(|(decided, taken)| match taken {
+                Ok(taken) => Some((decided, taken.decided)),
+                Err(TicketError::Busy) => None,
+                Err(error) => panic!("{error}"),
+            })
+            .collect::<Vec<_>>()
+        });
+        assert_eq!(had.len(), 1, "{had:?}");
+        assert_eq!(had[0].1, json!(had[0].0));
+        assert_eq!(tickets.read(&id, "ann").expect("open").decided, Some(json!(had[0].0)));
+    }
 }
 
 fn chained(store: &Arc<Store>) {

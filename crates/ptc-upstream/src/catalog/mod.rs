@@ -9,6 +9,7 @@ mod example;
 mod text;
 mod together;
 mod types;
+mod undeclared;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

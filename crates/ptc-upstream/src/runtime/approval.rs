@@ -6,6 +6,7 @@ use ptc_host::{Judge, Judgement};
 use ptc_lisp::machine::Answer;
 use serde_json::{Value as Json, json};
 
+use super::calls;
 use super::context::{CALL, Run, RunContext};
 use super::ledger::End;
 use super::upstream::Found;
@@ -23,9 +24,10 @@ impl RunContext {
         self.0.runtime.asks().then(|| Arc::new(Approvals(self.0.clone())) as Arc<dyn Judge>)
     }
 
-    /// Whether somebody must approve this call, `{server, tool, args}`, before it is made.
+    /// Whether somebody must approve this call, `{server, tool, args}`, before it is made. A call that the program made when
+    /// it ran before is answered from the journal, and nobody is asked about it. May block.
     pub fn asks(&self, args: &Json) -> bool {
-        self.0.asked(args).is_some()
+        self.0.asked(args).is_some() && !self.0.is_known(args)
     }
 
     /// Answers one call that somebody approved; [`RunContext::call`] refuses those that nobody was asked about.
@@ -57,7 +59,7 @@ struct Approvals(Arc<Run>);
 impl Judge for Approvals {
     fn judge(&self, tool: &str, args: &Json) -> Judgement {
         match tool {
-            CALL => self.0.asked(args).map_or(Judgement::Go, Judgement::Ask),
+            CALL => self.0.judged(args),
             _ => Judgement::Go,
         }
     }
@@ -69,6 +71,40 @@ impl Judge for Approvals {
 }
 
 impl Run {
+    /// What is to become of a call. One that the program made when it ran before goes on to its answer in the journal: to ask
+    /// about it would have it made a second time.
+    fn judged(&self, args: &Json) -> Judgement {
+        let asked = self.asked(args);
+        let request = || CallRequest::parse(args.clone(), &String::new).ok();
+        let Some((journal, request)) = self.journal.as_ref().and_then(|journal| Some((journal, request()?)))
+        else {
+            return asked.map_or(Judgement::Go, Judgement::Ask);
+        };
+        let known = match asked {
+            Some(_) => journal.is_known_to_judge(&request),
+            None => Ok(true),
+        };
+        match (known, asked) {
+            (Ok(false), Some(about)) => Judgement::Ask(about),
+            (Ok(_), _) => {
+                journal.pass(&request);
+                Judgement::Go
+            }
+            // Nobody can tell whether it was made, so it is neither asked about nor made.
+            (Err(why), _) => {
+                let fault = calls::unwritten(journal, &journal.identity(&request), &why);
+                Judgement::Answer(self.refused(args, fault))
+            }
+        }
+    }
+
+    /// Whether the next call like this one was made when the program ran before, as far as anybody can tell.
+    fn is_known(&self, args: &Json) -> bool {
+        let request = CallRequest::parse(args.clone(), &String::new).ok();
+        let known = self.journal.as_ref().zip(request).map(|(journal, request)| journal.is_known(&request));
+        known.is_some_and(|known| known.unwrap_or(false))
+    }
+
     /// The answer to a call that is not made, which stands in the account.
     pub(super) fn refused(&self, args: &Json, fault: Fault) -> Answer {
         let answer = call::fault(&fault);

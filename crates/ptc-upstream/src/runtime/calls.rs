@@ -24,7 +24,7 @@ use crate::pins::digest;
 use crate::shapes::Shapes;
 
 /// The failure of a call that the journal did not take, which the program is told again when it runs again.
-fn unwritten(journal: &Kept, identity: &str, why: &str) -> Fault {
+pub(super) fn unwritten(journal: &Kept, identity: &str, why: &str) -> Fault {
     let message = format!("nothing was sent, because the call cannot be written down first: {why}");
     let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
     journal.saw(What::Silence, identity, || journal::failed(&fault));

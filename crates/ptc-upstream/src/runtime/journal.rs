@@ -116,13 +116,22 @@ pub fn identity_prefix(number: u64) -> String {
 pub(super) struct Kept {
     scope: Arc<str>,
     journal: Arc<dyn EffectJournal>,
-    /// How often equal calls were made so far.
-    made: Mutex<BTreeMap<String, u64>>,
+    /// How often equal calls came so far.
+    came: Mutex<BTreeMap<String, Count>>,
+}
+
+/// How often equal calls came.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    /// Those that were made.
+    made: u64,
+    /// Those that were let through to be made, with those that were made before them.
+    passed: u64,
 }
 
 impl Kept {
     pub fn new(scope: Arc<str>, journal: Arc<dyn EffectJournal>) -> Kept {
-        Kept { scope, journal, made: Mutex::default() }
+        Kept { scope, journal, came: Mutex::default() }
     }
 
     /// The same before any call.
@@ -132,7 +141,47 @@ impl Kept {
 
     /// The identity of the next call of this kind. Asked for in the order of the program's calls.
     pub fn identity(&self, request: &CallRequest) -> String {
-        self.next(digest(&json!([self.scope, request.server, request.tool.replace('-', "_"), request.args])))
+        self.next(self.kind(request))
+    }
+
+    /// Whether the next call of this kind is answered from the journal, because the program made it when its scope ran
+    /// before: then nobody is asked about it, whatever the configuration says by now. May block.
+    pub fn is_known(&self, request: &CallRequest) -> Result<bool, String> {
+        match self.journal.remembers() {
+            true => self.knows(self.kind(request), false),
+            false => Ok(false),
+        }
+    }
+
+    /// The same for whoever judges calls of a step, all of them before any is made.
+    pub fn is_known_to_judge(&self, request: &CallRequest) -> Result<bool, String> {
+        match self.journal.remembers() {
+            true => self.knows(self.kind(request), true),
+            false => Ok(false),
+        }
+    }
+
+    /// Notes that a call was judged and is about to be made.
+    pub fn pass(&self, request: &CallRequest) {
+        if self.journal.remembers() {
+            let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = came.entry(self.kind(request)).or_default();
+            count.passed = count.passed.max(count.made) + 1;
+        }
+    }
+
+    fn knows(&self, kind: String, judging: bool) -> Result<bool, String> {
+        let count = self.came.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).copied();
+        let Count { made, passed } = count.unwrap_or_default();
+        let number = if judging { passed.max(made) } else { made } + 1;
+        let identity = self.numbered(&kind, number);
+        let told = [What::Read, What::Silence].into_iter().any(|what| self.seen(what, &identity).is_some());
+        Ok(told || self.journal.known(&self.scope, &identity)?.is_some())
+    }
+
+    /// What equal calls have in common.
+    fn kind(&self, request: &CallRequest) -> String {
+        digest(&json!([self.scope, request.server, request.tool.replace('-', "_"), request.args]))
     }
 
     /// The identity of the next question of this kind about upstreams, if answers are remembered.
@@ -154,10 +203,18 @@ impl Kept {
     }
 
     fn next(&self, kind: String) -> String {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = made.entry(kind.clone()).or_default();
-        *count += 1;
-        let whole = digest(&json!([kind, *count]));
+        let number = {
+            let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = came.entry(kind.clone()).or_default();
+            count.made += 1;
+            count.made
+        };
+        self.numbered(&kind, number)
+    }
+
+    /// The identity of the call of a kind that comes as the so-manieth.
+    fn numbered(&self, kind: &str, number: u64) -> String {
+        let whole = digest(&json!([kind, number]));
         let number = match self.journal.is_numbered() {
             true => NUMBER.try_with(|number| identity_prefix(*number)).unwrap_or_default(),
             false => String::new(),

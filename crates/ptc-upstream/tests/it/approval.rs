@@ -11,6 +11,7 @@ use ptc_upstream::model::Reason;
 use ptc_upstream::{Caps, Config, RunContext, Runtime, RuntimeOptions, SnapshotMode};
 use serde_json::{Value as Json, json};
 
+use crate::effects::Memory;
 use crate::fixture::{Fixture, open, run, structured, try_start, value};
 
 /// A server that reads and writes; what it got comes back.
@@ -170,4 +171,36 @@ async fn nobody_catches_the_wait() {
     let context = open(&frozen(&crm(), json!("writes")).await);
     let outcome = run(&context, &format!("(try {WRITE} (catch Exception e :caught))")).await;
     assert_eq!(outcome.result.expect_err("it waits").kind, ErrorKind::ApprovalRequired);
+}
+
+#[tokio::test]
+async fn calls_that_a_program_made_when_it_ran_before_are_not_asked_about() {
+    let (crm, memory) = (crm(), Arc::new(Memory::default()));
+    let scoped = |runtime: &Arc<Runtime>| {
+        runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone())
+    };
+    let before = frozen(&crm, json!("never")).await;
+    run(&scoped(&before), &format!("[{READ} {WRITE} {WRITE}]")).await;
+    assert_eq!(crm.calls(), 3);
+    let now = frozen(&crm, json!("ask")).await;
+    let over = value(&scoped(&now), &format!("[(:n {READ}) (:ok {WRITE}) (:ok {WRITE})]")).await;
+    assert_eq!(over, "[1 true true]", "all of them are answered from the journal");
+    let mut call = Json::Null;
+    for three in
+        [format!("[{READ} {WRITE} {WRITE} {WRITE}]"), format!("{READ} (pmap (fn [_] {WRITE}) [1 2 3])")]
+    {
+        let held = held(&scoped(&now), &three).await;
+        assert_eq!(
+            (held.pending().len(), crm.calls()),
+            (1, 3),
+            "{three}: an equal call that is new is asked about"
+        );
+        call = held.pending()[0].args.clone();
+    }
+    let context = scoped(&now);
+    for known in [true, true, false] {
+        assert_eq!(context.asks(&call), !known);
+        context.call(call.clone()).await;
+    }
+    assert_eq!(crm.calls(), 3);
 }

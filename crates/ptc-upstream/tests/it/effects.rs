@@ -83,7 +83,7 @@ impl Book {
 
 /// A journal that remembers what programs are told, for good when a call is begun.
 #[derive(Default)]
-struct Memory {
+pub struct Memory {
     book: Book,
     pending: Mutex<Vec<(String, Json)>>,
     kept: Mutex<BTreeMap<String, Json>>,

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use ptc_server::engine::decisions_in_short;
 use ptc_store::tickets::{Listed, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -69,6 +70,7 @@ fn fields(owner: &str, ticket: &Listed, now: i64) -> Json {
     json!({
         "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
         "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
+        "decided": ticket.decided.as_ref().map(decisions_in_short),
         "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
         "age_s": now.saturating_sub(ticket.created_ms) / 1_000,
     })
@@ -84,7 +86,7 @@ fn text(owner: &str, ticket: &Listed, now: i64) -> String {
         time(ticket.created_ms),
         age(now.saturating_sub(ticket.created_ms)),
         time(ticket.expires_ms),
-        if ticket.busy { "  (decided, going on)" } else { "" },
+        state(ticket),
     )];
     for call in ticket.about["pending"].as_array().into_iter().flatten() {
         let part = |field: &str| call[field].as_str().unwrap_or_default();
@@ -100,6 +102,18 @@ fn text(owner: &str, ticket: &Listed, now: i64) -> String {
     }
     lines.push(format!("    in {}", plain(&short(about("program"), PROGRAM))));
     lines.join("\n")
+}
+
+/// Whether somebody decided, and what becomes of it.
+fn state(ticket: &Listed) -> String {
+    let decided = ticket.decided.as_ref().map(decisions_in_short).unwrap_or_default();
+    let word = |one: &Json| format!("call {}: {}", one["call"], one["decision"].as_str().unwrap_or_default());
+    let words: Vec<String> = decided.as_array().into_iter().flatten().map(word).collect();
+    match (ticket.busy, ticket.decided.is_some()) {
+        (true, _) => format!("  (decided, going on: {})", words.join(", ")),
+        (false, true) => format!("  (decided, waits for the same decision again: {})", words.join(", ")),
+        (false, false) => String::new(),
+    }
 }
 
 /// A text on one line, as long as that.
@@ -139,6 +153,7 @@ mod tests {
             id: "tkt-1".to_owned(),
             kind: "eval".to_owned(),
             busy: false,
+            decided: None,
             created_ms: 0,
             expires_ms: 3_600_000,
             about,
@@ -154,6 +169,19 @@ mod tests {
         let fields = fields("anna", &ticket(), 720_000);
         assert_eq!((&fields["owner"], &fields["age_s"]), (&json!("anna"), &json!(720)));
         assert_eq!(fields["calls"][0]["args"], json!({"n": 1}));
+    }
+
+    #[test]
+    fn a_ticket_that_was_decided_says_so_without_arguments() {
+        let decided = Some(json!([[1, {"edit": {"args": {"secret": 7}}}]]));
+        let left = Listed { decided, ..ticket() };
+        let told = text("anna", &left, 0);
+        assert!(told.contains("(decided, waits for the same decision again: call 1: edit)"), "{told}");
+        let told = fields("anna", &left, 0);
+        assert_eq!(told["decided"], json!([{"call": 1, "decision": "edit"}]), "{told}");
+        assert!(!told.to_string().contains("secret"), "{told}");
+        let told = text("anna", &Listed { busy: true, ..left }, 0);
+        assert!(told.contains("(decided, going on: call 1: edit)"), "{told}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Replica {
         Replica { server, session }
     }
 
-    fn call(&self, tool: &str, arguments: Json) -> Json {
+    pub fn call(&self, tool: &str, arguments: Json) -> Json {
         self.server.call(&self.session, 7, tool, arguments)
     }
 
@@ -57,7 +57,7 @@ impl Replica {
     }
 
     /// Sends a request until nobody who is gone is in the way.
-    fn insist(&self, request: &Json) -> Json {
+    pub fn insist(&self, request: &Json) -> Json {
         let began = Instant::now();
         loop {
             let result = self.send(request);

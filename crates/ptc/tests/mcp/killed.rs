@@ -153,10 +153,11 @@ fn a_decision_that_was_made_before_the_kill_stays_made() {
     let ticket = ticket(&first.ask(1, "tools/call", asked)["result"]);
     assert!(killed(&world, first, &approve(&ticket), "k", Point(1)));
     let mut second = server(&world);
-    let reject = json!({"name": "lisp_reject", "arguments": {"ticket": ticket}});
+    let edit =
+        json!({"name": "lisp_edit", "arguments": {"ticket": ticket, "args": {"key": "other", "value": 1}}});
     let began = Instant::now();
     let told = loop {
-        let reply = second.ask(1, "tools/call", reject.clone());
+        let reply = second.ask(1, "tools/call", edit.clone());
         if !reply["result"]["structuredContent"]["decided"].is_null() {
             break reply["result"]["structuredContent"].clone();
         }

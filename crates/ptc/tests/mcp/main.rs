@@ -9,6 +9,7 @@ mod asking;
 mod backups;
 mod clients;
 mod command;
+mod decided;
 mod doors;
 mod durable;
 mod effects;

@@ -103,7 +103,7 @@ impl Engine {
         let receipt = Receipt::of(signals);
         let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded, receipt };
         Ok(match self.session_turn(sessions, caller, turn, program, signals).await? {
-            Ended::Over(answered) => *answered,
+            Ended::Over(answered) | Ended::Unkept(answered) => *answered,
             Ended::Waits(new, facts) => self.keep_ticket(*new, *facts, signals).await,
         })
     }
@@ -199,6 +199,7 @@ impl Engine {
             reservation.give_back().await;
             let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
             head.before = head.before.and(upstream.as_ref());
+            head.used = self.used(&outcome.manifest, session.grants.clone());
             facts.seen(&Payload::default(), ledger.as_deref());
             return match Box::pin(self.ticket(caller, head, *held)).await {
                 Ok(new) => {
@@ -225,7 +226,8 @@ impl Engine {
         let receipt = receipt.filter(|_| reservation.is_stored()).map(|one| one.filled(&answered));
         let kept = receipt.is_some();
         if let Err(error) = reservation.commit(next, verdict.dump.take(), receipt).await {
-            return over(error.after(ledger.as_deref().unwrap_or_default()).answered());
+            let answered = error.after(ledger.as_deref().unwrap_or_default()).answered();
+            return Ok(Ended::Unkept(Box::new(answered)));
         }
         if !reservation.is_stored() && payload.error.is_none() {
             session.nothing_waits();

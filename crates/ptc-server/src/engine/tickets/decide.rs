@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::{Decision, Resumption};
-use ptc_store::tickets::{SCOPE, Taken, TicketError, Tickets, Waiting};
-use ptc_store::{Lease, StoreError};
+use ptc_store::tickets::{Taken, TicketError, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
-use tokio::task::AbortHandle;
 
 use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
 use super::super::audit;
@@ -18,7 +16,7 @@ use super::super::debug::Facts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
-use super::super::lease::{lease_ms, renewal};
+use super::super::lease::lease_ms;
 use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
 use super::super::text::{cut, moment};
@@ -26,8 +24,9 @@ use super::super::tools::Tool;
 use super::super::trace::Execution;
 use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
-use super::parked::{Parked, edited, target};
-use super::{Claims, Desk, Head, New, account, blocking, changing, digest, refused, where_to_decide};
+use super::parked::{Before, Parked, edited, target};
+use super::settle::{Ended, Holding, given_back, is_final, rejected, settle};
+use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
@@ -60,20 +59,12 @@ pub struct Decided {
     pub program: Option<String>,
 }
 
-/// Bytes of an answer that stay with a ticket that was used.
-const ENDED_BYTES: usize = 8 << 10;
+/// Why a program is over whose calls are rejected after they were approved.
+const LEFT: &str = "they had been approved, and the server that went on with the program ended";
 /// Tickets of one program that `lisp_result` follows.
 const MOST_TICKETS: usize = 10_000;
 /// Characters of a reason for rejecting.
 const REASON_CHARS: usize = 2_000;
-
-/// What came of a part of a program.
-pub enum Ended {
-    /// It is over.
-    Over(Box<Answered>),
-    /// It waits again.
-    Waits(Box<New>, Box<Facts>),
-}
 
 impl Decided {
     /// Reads the arguments of one of the three tools.
@@ -194,20 +185,44 @@ impl Engine {
         let looked = apart(move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
         let (parked, decisions) = match looked {
             Ok(looked) => looked,
-            Err(why) => return Ok(self.not_taken(why)),
+            Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
-        if let Err(refusal) = self.as_shown(&parked, &decisions).await {
-            return Ok(*refusal);
-        }
         let rejects = decisions.iter().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
-        let (at, owner) = (desk.clone(), account(caller));
-        let taken = apart(move |waited| at.take(&id, &owner, parked, decisions, waited)).await;
+        let unfit = self.unfit(&parked, &decisions).await.err();
+        let unfit = match unfit {
+            Some(refusal) if !rejects => {
+                return Ok(self.with_made(desk, &id, Some(&parked.head.before), *refusal).await);
+            }
+            // Whoever rejects ends a program that cannot go on.
+            unfit => unfit.as_deref().map(message_of),
+        };
+        let (at, owner, wanted) = (desk.clone(), account(caller), id.clone());
+        let taken = apart(move |waited| at.take(&wanted, &owner, parked, decisions, waited)).await;
         let (taken, head, resumption) = match taken {
             Ok(taken) => taken,
-            Err(why) => return Ok(self.not_taken(why)),
+            Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
+        let holding = Holding::of(&desk.tickets, &taken.lease);
+        let over = ruling::ends(&taken.decided).then(|| LEFT.to_owned()).or(unfit);
+        let handled = match over {
+            Some(because) => Ok(self.end(desk, taken, &head.before, &because).await),
+            None => self.go_on_with(caller, desk, (taken, permit), (head, resumption), signals).await,
+        };
+        drop(holding);
+        handled
+    }
+
+    /// Goes on with a program whose ticket is taken, and notes what came of it.
+    async fn go_on_with(
+        &self,
+        caller: &Caller,
+        desk: &Desk,
+        (taken, permit): (Taken, Permit),
+        (head, resumption): (Head, Resumption),
+        signals: &Signals,
+    ) -> Handled {
         // A ticket that is taken again finds what was sent before.
-        let scope: Arc<str> = format!("{SCOPE}{}", taken.lease.id()).into();
+        let scope: Arc<str> = scope_of(taken.lease.id()).into();
         let tickets = desk.tickets.clone();
         let journal = match self.ticket_journal(desk, &taken, &scope).await {
             Ok(journal) => journal,
@@ -215,47 +230,67 @@ impl Engine {
                 tracing::error!("what a program was told before cannot be read: {why}");
                 let _ = blocking(move || tickets.release(&taken)).await;
                 let message =
-                    "what the program was told before cannot be read at the moment; nothing was done";
+                    "what the program was told before cannot be read at the moment; nothing was done now";
                 return Ok(answer(Reason::STORE, message, "Decide the same again in a moment."));
             }
         };
         let signals = &Signals { scope: Some(scope), claim: None, journal, ..signals.clone() };
-        let holding = Holding::of(&tickets, &taken.lease);
+        let rejects = resumption.decisions().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
+        let before = head.before.clone();
         let ended = tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
             ended = self.go_on(caller, head, resumption, (permit, &taken), signals) => Some(ended),
         };
-        drop(holding);
         let Some(ended) = ended else {
             // Another server goes on at once if the same is decided again, as if this one had been killed.
-            let given_up = Taken { again: true, ..taken };
-            let _ = blocking(move || tickets.release(&given_up)).await;
+            given_back(tickets, taken).await;
             return Err(CallError::Cancelled);
         };
         match ended {
             Err(Gone::Unused(why)) if rejects && is_final(&why) => {
-                let over = Ended::Over(Box::new(rejected(&why)));
-                Ok(settle(tickets, taken.lease, over).await)
+                Ok(self.end(desk, taken, &before, &message_of(&why)).await)
             }
-            Err(Gone::Unused(answer)) => {
-                // Nothing was done: the ticket can be used as before.
+            Err(Gone::Unused(why)) => {
+                // Nothing was done now: the ticket can be used as before.
+                let id = taken.lease.id().to_owned();
                 let _ = blocking(move || tickets.release(&taken)).await;
-                Ok(*answer)
+                Ok(self.with_made(desk, &id, Some(&before), *why).await)
             }
             Err(Gone::Call(error)) => Err(error),
-            Ok(ended) => Ok(settle(tickets, taken.lease, ended).await),
+            Ok(ended) => Ok(settle(tickets, taken, ended).await),
         }
     }
 
-    /// Whether the calls that are decided about are what people were shown, and those that they wrote can be made.
-    async fn as_shown(&self, parked: &Parked, decisions: &[(u64, Decision)]) -> Result<(), Box<Answered>> {
+    /// Ends a program whose calls are rejected and that does not go on, and says what it has made.
+    async fn end(&self, desk: &Desk, taken: Taken, before: &Before, because: &str) -> Answered {
+        let tickets = desk.tickets.clone();
+        match self.made(desk, taken.lease.id(), Some(before)).await {
+            Ok(made) => {
+                let over = Ended::Over(Box::new(made.tell(rejected(because), None)));
+                settle(tickets, taken, over).await
+            }
+            Err(why) => {
+                tracing::error!("what a program made before cannot be read: {why}");
+                let _ = blocking(move || tickets.release(&taken)).await;
+                let message =
+                    "what the program made before cannot be read at the moment; nothing was done now";
+                answer(Reason::STORE, message, "Reject the calls again in a moment.")
+            }
+        }
+    }
+
+    /// Whether the calls that are decided about are what people were shown, those that they wrote can be made, and all that
+    /// the program may call is as it was.
+    async fn unfit(&self, parked: &Parked, decisions: &[(u64, Decision)]) -> Result<(), Box<Answered>> {
         let Some(upstreams) = &self.upstreams else { return Ok(()) };
+        let mut rejected = Vec::new();
         for (id, decision) in decisions {
             let call = parked.held.pending().iter().find(|call| call.id == *id);
             let Some((server, tool)) = call.and_then(target) else { continue };
-            // A call that is rejected is not made, whatever became of its tool.
+            // A call that is rejected is not made, whatever became of its tool; another one of it is asked about anew.
             if matches!(decision, Decision::Reject(_)) {
+                rejected.push((server, tool));
                 continue;
             }
             self.is_as_shown(upstreams, server, tool, &parked.head).await?;
@@ -265,7 +300,10 @@ impl Engine {
                 return Err(Box::new(wrong(&self.redactor.redact_string(why))));
             }
         }
-        Ok(())
+        match upstreams.changed(&parked.head.used, &rejected).await {
+            Some(what) => Err(Box::new(stale(&format!("{what}, has changed since the program stopped")))),
+            None => Ok(()),
+        }
     }
 
     /// Whether a tool is what people were shown. What cannot be looked at is not taken for it.
@@ -297,9 +335,12 @@ impl Engine {
         Err(Box::new(refusal))
     }
 
-    fn not_taken(&self, why: NotTaken) -> Answered {
+    async fn not_taken(&self, desk: &Desk, id: &str, why: NotTaken) -> Answered {
         match why {
             NotTaken::Refused(TicketError::Decided { before }) => self.decided_before(before),
+            NotTaken::Refused(error @ TicketError::Gone) => {
+                self.with_made(desk, id, None, refused(&error)).await
+            }
             NotTaken::Refused(error) => refused(&error),
             NotTaken::Answer(answer) => *answer,
         }
@@ -374,7 +415,7 @@ impl Engine {
             let ended = match blocking(move || tickets.read(&asked, &owner)).await {
                 Ok(waiting) => return self.still_waits(&id, &waiting),
                 Err(TicketError::Used { ended }) => ended,
-                Err(error) => return refused(&error),
+                Err(error) => return self.not_taken(desk, &id, NotTaken::Refused(error)).await,
             };
             match ended["id"].as_str().filter(|_| ended["status"] == "approval_required") {
                 Some(next) => id = next.to_owned(),
@@ -385,17 +426,24 @@ impl Engine {
     }
 
     fn still_waits(&self, id: &str, waiting: &Waiting) -> Answered {
-        let message = match waiting.busy {
-            true => "somebody decided, and the program goes on right now",
-            false => "nobody has decided yet",
+        let message = match (waiting.busy, &waiting.decided) {
+            (true, _) => "somebody decided, and the program goes on right now",
+            (false, Some(_)) => {
+                "somebody decided, and the server that went on with the program ended: the same must be decided again, or the \
+                 calls rejected"
+            }
+            (false, None) => "nobody has decided yet",
         };
-        let object = json!({
+        let mut object = json!({
             "status": "approval_required",
             "message": message,
             "id": id,
             "expires_at": moment(waiting.expires_ms),
             "feedback": where_to_decide(self.page.get()),
         });
+        if let Some(decided) = &waiting.decided {
+            object["decided"] = ruling::in_short(decided);
+        }
         Answered::new(envelope::plain(object, false), Some(Reason::APPROVAL.name))
     }
 
@@ -404,7 +452,8 @@ impl Engine {
         let mut answered = answer(
             Reason::TICKET_BUSY,
             "the ticket was decided before, and the server that went on with it ended",
-            "Decide the same again: what was approved may have been made.",
+            "Decide the same again: what was approved may have been made, and is not made again. Or reject all its calls, which \
+             ends the program and says what it has made.",
         );
         if let Some(object) = &mut answered.reply.structured {
             self.redactor.redact_json(&mut before);
@@ -450,42 +499,21 @@ impl Desk {
     ) -> Result<(Taken, Head, Resumption), NotTaken> {
         let Parked { head, held } = parked;
         let lines = audit::lines(held.pending(), &decisions);
-        let resumption = Resumption::new(held, decisions)
+        let asked = Resumption::new(held.clone(), decisions)
             .map_err(|error| NotTaken::Answer(Box::new(wrong(&error.to_string()))))?;
-        let decided = json!(resumption.decisions().collect::<Vec<_>>());
-        let taken = self.tickets.take(id, owner, &decided, lease_ms()).map_err(NotTaken::Refused)?;
+        let decided = ruling::written(&asked.decisions().collect::<Vec<_>>());
+        let rule = |before: &Json| ruling::ruling(before, &decided);
+        let taken = self.tickets.take_over(id, owner, &decided, lease_ms(), rule);
+        let taken = taken.map_err(NotTaken::Refused)?;
+        // What was decided first stays, with its reasons.
+        let first = ruling::read(&taken.decided).and_then(|first| Resumption::new(held, first).ok());
+        let resumption = first.unwrap_or(asked);
         match waited.load(Ordering::SeqCst) {
             true => audit::decided(owner, id, taken.again, &lines),
             // Whoever decided was told that nothing was changed.
             false => drop(self.tickets.release(&taken)),
         }
         Ok((taken, head, resumption))
-    }
-}
-
-/// Says again and again that this server goes on with a ticket, until it is dropped.
-struct Holding(AbortHandle);
-
-impl Holding {
-    fn of(tickets: &Tickets, lease: &Lease) -> Holding {
-        let (tickets, lease) = (tickets.clone(), lease.clone());
-        let saying = tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(renewal()).await;
-                let (tickets, lease) = (tickets.clone(), lease.clone());
-                // A store that does not answer may do so next time; a ticket that was lost stays lost.
-                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, lease_ms())).await {
-                    return;
-                }
-            }
-        });
-        Holding(saying.abort_handle())
-    }
-}
-
-impl Drop for Holding {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 
@@ -508,85 +536,6 @@ pub enum Gone {
     Unused(Box<Answered>),
     /// Nobody waits for it any more.
     Call(CallError),
-}
-
-/// Whether a program can never go on: nobody else can make it do so by waiting.
-fn is_final(why: &Answered) -> bool {
-    let last = [
-        Reason::TICKET_STALE,
-        Reason::SESSION_CLOSED,
-        Reason::SESSION_NOT_FOUND,
-        Reason::SESSION_OWNER,
-        Reason::PRELUDE_ATTACH,
-    ];
-    last.iter().any(|reason| why.reason.as_deref() == Some(reason.name))
-}
-
-/// The answer to who rejects the calls of a program that cannot go on.
-fn rejected(why: &Answered) -> Answered {
-    let because =
-        why.reply.structured.as_ref().and_then(|object| object["message"].as_str()).unwrap_or_default();
-    let message = format!("the calls are rejected, and the program is over: {because}");
-    Answered::new(envelope::plain(json!({"status": "ok", "message": message}), false), None)
-}
-
-/// Notes what came of a ticket, and keeps the next one.
-async fn settle(tickets: Tickets, lease: Lease, ended: Ended) -> Answered {
-    let (answered, next) = match ended {
-        Ended::Over(answered) => (*answered, None),
-        Ended::Waits(new, facts) => {
-            let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
-            (Answered { facts: *facts, ..answered }, Some(new))
-        }
-    };
-    if answered.kept {
-        // With the ticket; a request that decided keeps it for itself.
-        return Answered { kept: false, ..answered };
-    }
-    let kept = kept(&answered);
-    let noted = changing(move || {
-        let next = next.as_deref().map(New::row);
-        tickets.done(&lease, &kept, next.as_ref())
-    });
-    match noted.await {
-        Ok(()) => answered,
-        Err(TicketError::Store(error @ StoreError::Unacknowledged { .. })) => {
-            tracing::error!(%error, "nobody knows whether the end of a ticket is stored");
-            answer(
-                Reason::OUTCOME_UNKNOWN,
-                "the program went on, but whether what came of it is written down is not known",
-                "Ask with lisp_result and the id, or decide the same again: what was made is not made again.",
-            )
-        }
-        Err(TicketError::Store(error)) => {
-            tracing::error!(%error, "the end of a ticket cannot be stored");
-            answer(
-                Reason::STORE,
-                "the program went on, but what came of it cannot be written down at the moment",
-                "Decide the same again in a moment: what was made is not made again.",
-            )
-        }
-        Err(error) => refused(&error),
-    }
-}
-
-/// What stays with a ticket that was used.
-pub fn kept(answered: &Answered) -> Json {
-    let text = answered.reply.text();
-    let status = match (&answered.reply.approval, answered.reply.is_error) {
-        (Some(_), _) => "approval_required",
-        (None, true) => "error",
-        (None, false) => "ok",
-    };
-    let mut kept = json!({"status": status, "text": cut(&text, ENDED_BYTES)});
-    if let Some(approval) = &answered.reply.approval {
-        kept = json!({"status": status, "id": approval.id});
-        // Where models decide, they are shown the next ticket.
-        if let Some(ticket) = answered.reply.structured.as_ref().and_then(|shown| shown.get("ticket")) {
-            kept["ticket"] = ticket.clone();
-        }
-    }
-    kept
 }
 
 /// Whether a ticket is about what its holder believes it to be about.
@@ -623,6 +572,13 @@ pub fn stale(message: &str) -> Answered {
     answer(Reason::TICKET_STALE, message, "Nothing was done. Run the program again.")
 }
 
-fn answer(reason: Reason, message: &str, feedback: &str) -> Answered {
+/// What an answer says has happened.
+fn message_of(answered: &Answered) -> String {
+    let object = answered.reply.structured.as_ref();
+    object.and_then(|object| object["message"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// An error of a ticket.
+pub fn answer(reason: Reason, message: &str, feedback: &str) -> Answered {
     Answered::new(envelope::fixed(reason.name, message, feedback), Some(reason.name))
 }

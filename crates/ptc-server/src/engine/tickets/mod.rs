@@ -3,26 +3,33 @@
 //! that id and to what it must fit.
 
 mod decide;
+mod made;
 mod parked;
+mod ruling;
 mod seal;
+mod settle;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Held, PendingCall, now_ms, visible};
-use ptc_store::tickets::{Listed, NewTicket, Room, TicketError, Tickets};
+use ptc_lisp::analyze::Manifest;
+use ptc_store::tickets::{Listed, NewTicket, Room, SCOPE, TicketError, Tickets};
 use ptc_store::{Store, StoreError};
+use ptc_upstream::Grants;
 use ptc_upstream::pins::digest as digest_of;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::decide::{Choice, Decided, Ended, Gone, Which, kept, stale};
+pub use self::decide::{Choice, Decided, Gone, Which, stale};
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
+pub use self::ruling::in_short as decisions_in_short;
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
+pub use self::settle::{Ended, kept};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::Facts;
 use super::pulse::{SILENT, in_time};
@@ -30,6 +37,7 @@ use super::reason::Reason;
 use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
 use super::text::{cut_chars, hex, moment};
+use super::upstreams::Used;
 use super::{Answered, Engine, envelope, fixed, once};
 use crate::options::ApprovalBy;
 
@@ -185,6 +193,11 @@ impl Engine {
         Ok(New { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
     }
 
+    /// What a program with these grants may call, as it is now, for whoever decides about it.
+    pub(super) fn used(&self, manifest: &Manifest, grants: Grants) -> BTreeMap<String, Used> {
+        self.upstreams.as_ref().map(|upstreams| upstreams.used(manifest, grants)).unwrap_or_default()
+    }
+
     /// What people are shown of the tools of calls that wait, as digests.
     async fn shown_tools(&self, pending: &[PendingCall]) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
@@ -239,6 +252,7 @@ impl Engine {
             }
             entry["id"] = ticket.id.into();
             entry["busy"] = ticket.busy.into();
+            entry["decided"] = ticket.decided.as_ref().map_or(Json::Null, ruling::in_short);
             entry["created_at"] = moment(ticket.created_ms).into();
             entry["expires_at"] = moment(ticket.expires_ms).into();
             entry
@@ -247,10 +261,15 @@ impl Engine {
     }
 
     /// A digest of what a program is granted: the same program with other grants is another one.
-    pub(super) fn grants_digest(&self, grants: &ptc_upstream::Grants, session: Option<&str>) -> String {
+    pub(super) fn grants_digest(&self, grants: &Grants, session: Option<&str>) -> String {
         let prelude = self.prelude.as_ref().map(|prelude| prelude.artifact_hash());
         digest_of(&json!([grants.canonical(), self.settings.read_only, prelude, session]))
     }
+}
+
+/// What the calls of a ticket's program belong to in the journal.
+fn scope_of(id: &str) -> String {
+    format!("{SCOPE}{id}")
 }
 
 /// Whom tickets belong to.
@@ -344,7 +363,10 @@ fn refused(error: &TicketError) -> Answered {
         TicketError::Missing => (Reason::TICKET_INVALID, again),
         TicketError::Owner => (Reason::TICKET_OWNER, "Use a ticket of your own."),
         TicketError::Expired => (Reason::TICKET_EXPIRED, again),
-        TicketError::Gone => (Reason::TICKET_STALE, "Nothing was done. Run the program again."),
+        TicketError::Gone => (
+            Reason::TICKET_STALE,
+            "Nothing was done now. What calls of the program did before stays; look at that before you run it again.",
+        ),
         TicketError::Used { .. } => (Reason::TICKET_USED, "See ended for what came of it."),
         TicketError::Busy | TicketError::Decided { .. } => {
             (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it.")

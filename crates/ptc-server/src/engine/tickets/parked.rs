@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::payload::Upstream;
 use super::super::text::cut;
+use super::super::upstreams::Used;
 
 /// A program that waits, with all that going on needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,9 @@ pub struct Head {
     /// configuration of their servers.
     #[serde(default)]
     pub shown: BTreeMap<String, String>,
+    /// What else it may call, by server, as that was when it stopped.
+    #[serde(default)]
+    pub used: BTreeMap<String, Used>,
     /// The session it runs in, and how often that had changed when the program began.
     pub session: Option<(String, u64)>,
     /// What earlier parts of it asked of upstreams.
@@ -59,6 +63,11 @@ impl Before {
             self.results.extend(upstream.results.iter().cloned());
         }
         self
+    }
+
+    /// The calls of these parts.
+    pub fn calls(&self) -> &[Json] {
+        &self.calls
     }
 
     /// Puts the account of earlier parts before that of the last.

@@ -485,7 +485,7 @@ async fn who_decided_and_died_is_followed_not_contradicted() {
     // What a server leaves behind that approved the call and died.
     let decided = json!([[1, "approve"]]);
     ptc_store::tickets::Tickets::new(store).take(&id, "anna", &decided, 0).expect("taken");
-    let other = call(&engine, "lisp_reject", json!({"ticket": waiting})).await;
+    let other = call(&engine, "lisp_edit", json!({"ticket": waiting, "args": {"n": 2}})).await;
     assert_eq!((reason(&other), &object(&other)["decided"]), ("ticket_busy", &decided), "{other:?}");
     let same = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
     assert_eq!(object(&same)["result"], "user=> {:n 1}", "{same:?}");
@@ -524,10 +524,12 @@ async fn a_stop_gives_back_the_tickets_and_sessions_of_programs_that_go_on() {
     assert_eq!(busy, [&json!(false), &json!(false)], "both can be decided again at once");
     let reply = super::support::eval_in(&second, &session, "1").await;
     assert_eq!(object(&reply)["result"], "user=> 1", "{reply:?}");
-    // What was approved was made, so it cannot be rejected any more.
-    let other = call(&second, "lisp_reject", json!({"ticket": alone})).await;
+    // What was approved was made, so nothing else can be decided about it. Whoever rejects it ends the program.
+    let other = call(&second, "lisp_edit", json!({"ticket": alone, "args": {"n": 2}})).await;
     assert_eq!(reason(&other), "ticket_busy", "{other:?}");
     assert!(object(&other)["decided"].is_array(), "{other:?}");
+    let over = call(&second, "lisp_reject", json!({"ticket": alone})).await;
+    assert_eq!(object(&over)["calls_made"], json!(["crm/put"]), "{over:?}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod approval;
 mod backing;
 mod check;
 mod debug;
+mod decided;
 mod descriptions;
 mod durable;
 mod eval;

@@ -1,0 +1,203 @@
+//! What a program made before somebody decides about it again, or ends it: calls of its earlier parts, and of servers that
+//! went on with it and ended. Whoever is told that nothing is done is told of these, because they stay.
+
+use ptc_store::effects::{Became, Known};
+use serde_json::{Value as Json, json};
+
+use super::super::pulse::in_time;
+use super::super::reason::Reason;
+use super::super::{Answered, Engine, envelope};
+use super::Desk;
+use super::parked::Before;
+use super::settle::is_final;
+
+/// Calls that a program made and that may have changed something, each tool once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// Those that were answered.
+    made: Vec<String>,
+    /// Those of which nobody knows whether they happened.
+    unknown: Vec<String>,
+}
+
+/// Failures of calls that were not made.
+const NOT_MADE: [&str; 7] = [
+    "approval_rejected",
+    "approval_required",
+    "auth_failed",
+    "cap_exhausted",
+    "rate_limited",
+    "run_context_closed",
+    "upstream_tool_denied",
+];
+/// Failures that do not say whether a call was made.
+const SILENT: [&str; 4] =
+    ["timeout", "stream_closed_before_response", "upstream_unavailable", "outcome_unknown"];
+
+impl Made {
+    fn is_empty(&self) -> bool {
+        self.made.is_empty() && self.unknown.is_empty()
+    }
+
+    /// Counts a call of the account of an earlier part.
+    fn count(&mut self, call: &Json) {
+        let reason = call["reason"].as_str().unwrap_or_default();
+        let name = |key: &str| call[key].as_str().unwrap_or_default();
+        let name = format!("{}/{}", name("server"), name("tool"));
+        match () {
+            () if NOT_MADE.contains(&reason) => {}
+            () if SILENT.contains(&reason) => add(&mut self.unknown, name),
+            () => add(&mut self.made, name),
+        }
+    }
+
+    /// Counts a call that stands in the journal.
+    fn count_known(&mut self, call: &Known) {
+        let name = format!("{}/{}", call.server, call.tool);
+        match &call.became {
+            Became::DidNotHappen => {}
+            Became::Answered(answer) if answer["unsent"] == true => {}
+            Became::Answered(_) => add(&mut self.made, name),
+            Became::Unknown | Became::Dismissed => add(&mut self.unknown, name),
+        }
+    }
+
+    /// The same in words, to be added to a sentence.
+    fn words(&self) -> String {
+        let made = (!self.made.is_empty()).then(|| format!("it has made {}", self.made.join(", ")));
+        let unknown = (!self.unknown.is_empty())
+            .then(|| format!("nobody knows whether it has made {}", self.unknown.join(", ")));
+        made.into_iter().chain(unknown).collect::<Vec<_>>().join("; ")
+    }
+
+    /// An answer that says nothing of calls that were made, with them, and with what to do then.
+    pub fn tell(&self, answered: Answered, feedback: Option<&str>) -> Answered {
+        let Answered { reply, reason, facts, kept } = answered;
+        let Some(mut object) = reply.structured.clone().filter(|_| !self.is_empty()) else {
+            return Answered { reply, reason, facts, kept };
+        };
+        let message = object["message"].as_str().unwrap_or_default();
+        object["message"] = format!("{message}. Before that, {}", self.words()).into();
+        if let Some(feedback) = feedback {
+            object["feedback"] = feedback.into();
+        }
+        object["calls_made"] = json!(self.made);
+        object["calls_unknown"] = json!(self.unknown);
+        Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
+    }
+}
+
+fn add(names: &mut Vec<String>, name: String) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+impl Engine {
+    /// What was made before under a ticket, and by earlier parts of its program where these are known.
+    pub(super) async fn made(&self, desk: &Desk, id: &str, before: Option<&Before>) -> Result<Made, String> {
+        let mut made = Made::default();
+        let earlier = before.into_iter().flat_map(Before::calls);
+        earlier.filter(|call| !self.only_reads(call)).for_each(|call| made.count(call));
+        let Some(once) = self.once.as_ref().filter(|once| desk.tickets.is_beside(once.effects())) else {
+            return Ok(made);
+        };
+        let (effects, scope) = (once.effects().clone(), super::scope_of(id));
+        let asked = tokio::task::spawn_blocking(move || effects.of_scope(&scope));
+        let known = in_time(asked).await.ok_or("the store did not answer in time")?;
+        known.map_err(|error| error.to_string())?.iter().for_each(|call| made.count_known(call));
+        Ok(made)
+    }
+
+    /// Whether a call in an account changes nothing, as far as its tool is known.
+    fn only_reads(&self, call: &Json) -> bool {
+        let Some(upstreams) = &self.upstreams else { return false };
+        let (Some(server), Some(tool)) = (call["server"].as_str(), call["tool"].as_str()) else {
+            return false;
+        };
+        let catalog = upstreams.runtime.catalog();
+        let tool = catalog.server(server).and_then(|server| server.tool(tool));
+        tool.is_some_and(|tool| tool.effect == ptc_upstream::config::EffectClass::Read)
+    }
+
+    /// An answer which says that nothing was done, because the program does not go on, with what was done before.
+    pub(super) async fn with_made(
+        &self,
+        desk: &Desk,
+        id: &str,
+        before: Option<&Before>,
+        answered: Answered,
+    ) -> Answered {
+        let unasked = answered.reason.as_deref() == Some(Reason::UPSTREAM.name);
+        if !unasked && !is_final(&answered) {
+            return answered;
+        }
+        let made = match self.made(desk, id, before).await {
+            Ok(made) => made,
+            Err(why) => {
+                tracing::error!("what a program made before cannot be read: {why}");
+                let mut told = answered;
+                if let Some(object) = &mut told.reply.structured {
+                    object["feedback"] = UNREAD.into();
+                    told.reply = envelope::plain(object.clone(), told.reply.is_error);
+                }
+                return told;
+            }
+        };
+        let feedback = match unasked {
+            true => "Nothing was done now, and what was made stays. Decide the same again in a moment.",
+            false => STAYS,
+        };
+        made.tell(answered, Some(feedback))
+    }
+}
+
+/// What to do about a program that cannot go on and has made calls.
+const STAYS: &str = "Nothing was done now, and what was made stays. Reject the calls to end the program. To run it again makes \
+                     those calls again, so look first what they did.";
+/// What to do if nobody can tell what it has made.
+const UNREAD: &str = "Nothing was done now. Whether the program made calls before cannot be read at the moment: ask again before \
+                      you run it again.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_stands_beside_what_nobody_knows_and_what_was_not_made_is_left_out() {
+        let mut made = Made::default();
+        for (tool, reason) in [
+            ("put", Json::Null),
+            ("put", Json::Null),
+            ("odd", json!("tool_error")),
+            ("late", json!("timeout")),
+            ("no", json!("approval_rejected")),
+        ] {
+            made.count(&json!({"server": "crm", "tool": tool, "reason": reason}));
+        }
+        let known = |tool: &str, became| Known {
+            identity: "i".to_owned(),
+            server: "crm".to_owned(),
+            tool: tool.to_owned(),
+            begun_ms: 0,
+            became,
+            note: None,
+        };
+        made.count_known(&known("send", Became::Answered(json!({"ok": true}))));
+        made.count_known(&known("gap", Became::Unknown));
+        made.count_known(&known("void", Became::DidNotHappen));
+        made.count_known(&known("unsent", Became::Answered(json!({"ok": false, "unsent": true}))));
+        assert_eq!(made.made, ["crm/put", "crm/odd", "crm/send"]);
+        assert_eq!(made.unknown, ["crm/late", "crm/gap"]);
+        let told = made.tell(super::super::stale("it has changed"), Some(STAYS));
+        let object = told.reply.structured.expect("an object");
+        assert_eq!(
+            object["message"],
+            "it has changed. Before that, it has made crm/put, crm/odd, crm/send; nobody knows whether it has made \
+             crm/late, crm/gap"
+        );
+        assert!(!object.to_string().contains("Nothing was done. Run"), "{object}");
+        let told = Made::default().tell(super::super::stale("it has changed"), Some(STAYS));
+        assert!(told.reply.text().contains("Nothing was done. Run the program again."));
+    }
+}

@@ -1,0 +1,164 @@
+//! What came of a ticket: it is noted together with what the program left behind, or the ticket stays open with its decision
+//! for whoever decides the same again.
+
+use ptc_store::tickets::{Taken, TicketError, Tickets};
+use ptc_store::{Lease, StoreError};
+use serde_json::{Value as Json, json};
+use tokio::task::AbortHandle;
+
+use super::super::debug::Facts;
+use super::super::lease::{lease_ms, renewal};
+use super::super::text::cut;
+use super::super::{Answered, envelope};
+use super::decide::answer;
+use super::{New, blocking, changing, refused};
+use crate::engine::Reason;
+
+/// Bytes of an answer that stay with a ticket that was used.
+const ENDED_BYTES: usize = 8 << 10;
+
+/// What came of a part of a program.
+pub enum Ended {
+    /// It is over.
+    Over(Box<Answered>),
+    /// It is over, and the store did not keep what it left behind, or did not say so.
+    Unkept(Box<Answered>),
+    /// It waits again.
+    Waits(Box<New>, Box<Facts>),
+}
+
+/// Says again and again that this server goes on with a ticket, until it is dropped.
+pub struct Holding(AbortHandle);
+
+impl Holding {
+    /// Of this ticket.
+    pub fn of(tickets: &Tickets, lease: &Lease) -> Holding {
+        let (tickets, lease) = (tickets.clone(), lease.clone());
+        let saying = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(renewal()).await;
+                let (tickets, lease) = (tickets.clone(), lease.clone());
+                // A store that does not answer may do so next time; a ticket that was lost stays lost.
+                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, lease_ms())).await {
+                    return;
+                }
+            }
+        });
+        Holding(saying.abort_handle())
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Whether a program can never go on: nobody else can make it do so by waiting.
+pub fn is_final(why: &Answered) -> bool {
+    let last = [
+        Reason::TICKET_STALE,
+        Reason::SESSION_CLOSED,
+        Reason::SESSION_NOT_FOUND,
+        Reason::SESSION_OWNER,
+        Reason::PRELUDE_ATTACH,
+    ];
+    last.iter().any(|reason| why.reason.as_deref() == Some(reason.name))
+}
+
+/// The answer to who rejects the calls of a program that does not go on.
+pub fn rejected(because: &str) -> Answered {
+    let message = format!("the calls are rejected, and the program is over: {because}");
+    Answered::new(envelope::plain(json!({"status": "ok", "message": message}), false), None)
+}
+
+/// Notes what came of a ticket, and keeps the next one.
+pub async fn settle(tickets: Tickets, taken: Taken, ended: Ended) -> Answered {
+    let (answered, next) = match ended {
+        // A session that is gone keeps nothing, however often the program goes on.
+        Ended::Unkept(answered) if !is_final(&answered) => return unkept(tickets, taken, *answered).await,
+        Ended::Over(answered) | Ended::Unkept(answered) => (*answered, None),
+        Ended::Waits(new, facts) => {
+            let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
+            (Answered { facts: *facts, ..answered }, Some(new))
+        }
+    };
+    if answered.kept {
+        // With the ticket; a request that decided keeps it for itself.
+        return Answered { kept: false, ..answered };
+    }
+    let (kept, at, lease) = (kept(&answered), tickets.clone(), taken.lease.clone());
+    let noted = changing(move || {
+        let next = next.as_deref().map(New::row);
+        at.done(&lease, &kept, next.as_ref())
+    });
+    match noted.await {
+        Ok(()) => answered,
+        Err(TicketError::Store(error @ StoreError::Unacknowledged { .. })) => {
+            tracing::error!(%error, "nobody knows whether the end of a ticket is stored");
+            tokio::spawn(given_back(tickets, taken));
+            answer(
+                Reason::OUTCOME_UNKNOWN,
+                "the program went on, but whether what came of it is written down is not known",
+                "Ask with lisp_result and the id, or decide the same again: what was made is not made again.",
+            )
+        }
+        Err(TicketError::Store(error)) => {
+            tracing::error!(%error, "the end of a ticket cannot be stored");
+            given_back(tickets, taken).await;
+            answer(
+                Reason::STORE,
+                "the program went on, but what came of it cannot be written down at the moment",
+                "Decide the same again in a moment: what was made is not made again.",
+            )
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// What is said of a program that the store did not keep with its session: the ticket is open, with its decision.
+async fn unkept(tickets: Tickets, taken: Taken, answered: Answered) -> Answered {
+    let feedback = match answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name) {
+        true => {
+            // What the store has not answered may hold it up; whichever comes first counts, and the other changes nothing.
+            tokio::spawn(given_back(tickets, taken));
+            "Ask with lisp_result and the id whether the program is over. If it still waits, decide the same again: it goes on \
+             from there, and calls that were made are not made again."
+        }
+        false => {
+            given_back(tickets, taken).await;
+            "The program waits as before, with its decision. Decide the same again in a moment: it goes on from there, and calls \
+             that were made are not made again."
+        }
+    };
+    let Answered { reply, reason, facts, kept } = answered;
+    let mut object = reply.structured.unwrap_or_default();
+    object["feedback"] = feedback.into();
+    Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
+}
+
+/// Gives a ticket back with its decision, for whoever decides the same again. One that cannot be given back now is free
+/// when its lease is over.
+pub async fn given_back(tickets: Tickets, taken: Taken) {
+    let given_up = Taken { again: true, ..taken };
+    let _ = blocking(move || tickets.release(&given_up)).await;
+}
+
+/// What stays with a ticket that was used.
+pub fn kept(answered: &Answered) -> Json {
+    let text = answered.reply.text();
+    let status = match (&answered.reply.approval, answered.reply.is_error) {
+        (Some(_), _) => "approval_required",
+        (None, true) => "error",
+        (None, false) => "ok",
+    };
+    let mut kept = json!({"status": status, "text": cut(&text, ENDED_BYTES)});
+    if let Some(approval) = &answered.reply.approval {
+        kept = json!({"status": status, "id": approval.id});
+        // Where models decide, they are shown the next ticket.
+        if let Some(ticket) = answered.reply.structured.as_ref().and_then(|shown| shown.get("ticket")) {
+            kept["ticket"] = ticket.clone();
+        }
+    }
+    kept
+}
