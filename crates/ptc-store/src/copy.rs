@@ -9,33 +9,37 @@ use rusqlite::backup::{Backup, StepResult};
 
 use crate::place::{self, Place};
 use crate::sqlite::{self, Owner};
-use crate::{Store, StoreError};
+use crate::tx::Connection as _;
+use crate::{StoreError, identity, pg};
 
 /// How long others may keep a store locked.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Copies a store into a file that is not there yet, which only this user may read, and looks at all of the copy. It has
-/// everything that was acknowledged before, and of every change all or nothing. The store is left as it is, also if it
-/// is of an earlier version. Gives the bytes of the copy.
+/// everything that was acknowledged before, and of every change all or nothing. It is another store than the one that was
+/// copied (`identity.rs`). That one is left as it is, also if it is of an earlier version. Gives the bytes of the copy.
 pub fn copy(from: &str, to: &Path) -> Result<u64, StoreError> {
     let path = file(from, "copy it with the tools of the database, `pg_dump`")?;
-    let unwritable = |cause: String| StoreError::Unreachable {
-        place: to.display().to_string(),
-        cause,
-        fix: "name a file that is not there, in a folder that this user may write".to_owned(),
-    };
-    private::folder_of(to)
-        .and_then(|()| private::create_new(to))
-        .map_err(|error| unwritable(error.to_string()))?;
-    let copied = copied(&path, from, to).and_then(|()| {
+    made(to, || {
+        copied(&path, from, to)?;
         let bytes = File::open(to).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
-        bytes.map(|meta| meta.len()).map_err(|error| unwritable(error.to_string()))
-    });
-    if copied.is_err() {
-        // Half a copy is worse than none.
-        let _ = std::fs::remove_file(to);
+        bytes.map(|meta| meta.len()).map_err(|error| unwritable(to, &error))
+    })
+}
+
+/// Makes a file that is not there yet, which only this user may read, and takes it away again if it cannot be filled.
+pub(crate) fn made<T>(to: &Path, fill: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    private::folder_of(to).and_then(|()| private::create_new(to)).map_err(|error| unwritable(to, &error))?;
+    // Half a copy is worse than none.
+    fill().inspect_err(|_| drop(std::fs::remove_file(to)))
+}
+
+fn unwritable(to: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unreachable {
+        place: to.display().to_string(),
+        cause: error.to_string(),
+        fix: "name a file that is not there, in a folder that this user may write".to_owned(),
     }
-    copied
 }
 
 fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
@@ -56,6 +60,7 @@ fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
         }
     }
     drop(backup);
+    forget_id(&copy).map_err(failed)?;
     // The copy is one file, without a log beside it.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
     match looked(&copy).map_err(failed)?.as_slice() {
@@ -64,21 +69,36 @@ fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Looks at all pages and indexes of a store and names what is wrong. The store is left as it is.
+/// Looks at all pages and indexes of a store and names what is wrong. The store is left as it is, and where there is none,
+/// none is made.
 pub fn check(place: &str) -> Result<Vec<String>, StoreError> {
-    let Place::File(_) = place::parse(place)? else { return Store::open_existing(place)?.check() };
-    let path = file(place, "")?;
-    let sqlite = open(&path, place)?;
-    looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&place::shown(place), "check"))
+    let shown = place::shown(place);
+    if let Place::Postgres(config) = place::parse(place)? {
+        let mut connection = pg::connect(&config, &shown)?;
+        return match connection.absent(place)? {
+            None => connection.check().map_err(|fault| fault.at(&shown, "check")),
+            Some(problem) => Err(place::nothing(place, problem)),
+        };
+    }
+    let path = file(place, "name a file, or a database")?;
+    let found = open(&path, place)
+        .and_then(|sqlite| looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&shown, "check")));
+    match found {
+        // Damage that ends the look is what was looked for.
+        Err(StoreError::Damaged { detail, .. }) => Ok(vec![detail]),
+        found => found,
+    }
 }
 
-/// Begins the log of a store anew with what of it can be read. Whatever stands behind a break is gone for good.
+/// Begins the log of a store anew with what of it can be read. Whatever stands behind a break is gone for good, so it is
+/// another store from then on: what was done of a plan may be among that.
 pub fn forget_log(place: &str) -> Result<(), StoreError> {
     let path = file(place, "")?;
     let sqlite = open(&path, place)?;
     let done = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-    match done.map_err(|error| sqlite::fault(&error).at(&place::shown(place), "checkpoint"))? {
-        0 => Ok(()),
+    let failed = |error: rusqlite::Error| sqlite::fault(&error).at(&place::shown(place), "checkpoint");
+    match done.map_err(failed)? {
+        0 => forget_id(&sqlite).map_err(failed),
         _ => Err(StoreError::Busy {
             place: place::shown(place),
             cause: "others use it; stop them first".to_owned(),
@@ -87,15 +107,17 @@ pub fn forget_log(place: &str) -> Result<(), StoreError> {
 }
 
 /// The file of a store that is there.
-fn file(place: &str, otherwise: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn file(place: &str, otherwise: &str) -> Result<PathBuf, StoreError> {
     let wrong = |problem: &str, fix: &str| StoreError::Place {
         place: place::shown(place),
         problem: problem.to_owned(),
         fix: fix.to_owned(),
     };
     match place::parse(place)? {
-        Place::File(path) if path.is_file() => Ok(path),
-        Place::File(_) => Err(wrong("there is no such file", "look for a slip in the path")),
+        Place::File(path) => match sqlite::absent(&path) {
+            None if path.is_file() => Ok(path),
+            problem => Err(place::nothing(place, problem.unwrap_or("it is no file"))),
+        },
         Place::Memory | Place::Postgres(_) => Err(wrong("it is no file", otherwise)),
     }
 }
@@ -108,6 +130,14 @@ fn open(path: &Path, place: &str) -> Result<rusqlite::Connection, StoreError> {
     match sqlite::owner(&sqlite).map_err(|fault| fault.at(&shown, "open"))? {
         Owner::Us => Ok(sqlite),
         Owner::Nobody | Owner::Another => Err(StoreError::Foreign { place: shown }),
+    }
+}
+
+/// Takes the id out of a store, which gets another one when it is opened. Stores of earlier versions have none.
+fn forget_id(sqlite: &rusqlite::Connection) -> rusqlite::Result<()> {
+    match sqlite.table_exists(None, "ptc_identity")? {
+        true => sqlite.execute_batch(identity::FORGET),
+        false => Ok(()),
     }
 }
 

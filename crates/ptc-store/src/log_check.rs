@@ -5,22 +5,25 @@
 //! store goes on from an older state, and whatever was written down behind it may be done again. Every part carries a
 //! checksum over all parts before it, so parts behind the break that were committed still show that they once followed.
 //!
-//! What can be found: bytes that changed in the middle of the log, or its beginning. What cannot: a log that was cut off
-//! behind a commit, or that is gone, looks like one that never was longer; neither does a break in the very last commit show.
-//! After a machine lost its power a break may also be what the disk had not written yet.
+//! A machine that lost its power leaves a log like this too: until a disk is asked to write all parts, it writes them in any
+//! order. How far it was asked is noted beside the log (`mark.rs`), and what is broken behind that was told to nobody.
+//!
+//! What can be found: bytes that changed in the middle of the log, or its beginning; with the note also a change of the very
+//! last commit, and a log that was cut off. What cannot: a log that is gone looks like one that was copied into its file.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::StoreError;
+use crate::mark::Mark;
 use crate::place::{self, Place};
+use crate::sqlite::beside;
 
 /// Bytes of the beginning of a log.
-const HEADER: usize = 32;
+pub(crate) const HEADER: usize = 32;
 /// Bytes before each page.
-const FRAME: usize = 24;
+pub(crate) const FRAME: usize = 24;
 /// How a log begins; the last bit says in which order the bytes of numbers are added up.
 const MAGIC: u32 = 0x377f_0682;
 
@@ -30,28 +33,71 @@ const LOOKS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A break in a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("part {part} of its log is broken, and {commits} commits behind it are lost")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Which part, from 1; 0 is the beginning of the log.
     pub part: u64,
     /// Commits behind it that can still be seen.
     pub commits: u64,
+    /// What that means.
+    pub lost: Lost,
+}
+
+/// What is lost behind a break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Something that was acknowledged: it was on the disk, and whatever followed from it may be done again.
+    Acknowledged,
+    /// Only what was told to nobody, as after a loss of power. The store goes on as if that had never been.
+    Untold,
+    /// Nobody noted how far the log was on the disk.
+    Unknown,
+}
+
+impl Damage {
+    /// Whether the store can go on by itself, because nothing is lost that anybody was told.
+    pub fn is_harmless(&self) -> bool {
+        self.lost == Lost::Untold
+    }
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Damage { part, commits, lost } = self;
+        let many = if *commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") };
+        match (part, commits, lost) {
+            (0, ..) => write!(f, "the beginning of its log is broken, so nothing of it can be read"),
+            (_, _, Lost::Untold) => {
+                write!(f, "its log ends before part {part}, as after a loss of power; {many} behind it ")?;
+                write!(f, "had not been acknowledged, and nothing else is lost")
+            }
+            (_, 0, _) => {
+                write!(f, "part {part} of its log is broken or gone, and what was acknowledged with it")
+            }
+            (_, _, Lost::Acknowledged) => {
+                write!(f, "part {part} of its log is broken, and {many} behind it are lost, ")?;
+                write!(f, "although they had been acknowledged")
+            }
+            (_, _, Lost::Unknown) => {
+                write!(f, "part {part} of its log is broken, and {many} behind it are lost")
+            }
+        }
+    }
 }
 
 /// Looks at the log of a store before it is opened. Stores without a log of their own have no such damage.
 pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
     let Place::File(path) = place::parse(place)? else { return Ok(None) };
-    let mut name = path.into_os_string();
-    name.push("-wal");
-    let path = PathBuf::from(name);
+    let log = beside(&path, "-wal");
     let mut found = None;
     for look in 0..LOOKS {
         if look > 0 {
             std::thread::sleep(PAUSE);
         }
-        let now = match File::open(&path) {
-            Ok(file) => looked(BufReader::new(file)),
+        // First: whoever syncs the log meanwhile notes it afterwards.
+        let noted = Mark::noted(&path);
+        let now = match File::open(&log) {
+            Ok(file) => looked(BufReader::new(file), noted.as_ref()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => Err(error),
         };
@@ -71,7 +117,7 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
     Ok(found)
 }
 
-fn looked(mut log: impl Read) -> io::Result<Option<Damage>> {
+fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>> {
     let mut header = [0; HEADER];
     if !filled(&mut log, &mut header)? || header == [0; HEADER] {
         return Ok(None);
@@ -84,11 +130,12 @@ fn looked(mut log: impl Read) -> io::Result<Option<Damage>> {
         // Nothing tells how long its parts are. One that was never used has none.
         let mut rest = Vec::new();
         log.take(FRAME as u64).read_to_end(&mut rest)?;
-        return Ok(rest.iter().any(|byte| *byte != 0).then_some(Damage { part: 0, commits: 0 }));
+        let damage = Damage { part: 0, commits: 0, lost: Lost::Unknown };
+        return Ok(rest.iter().any(|byte| *byte != 0).then_some(damage));
     }
     let salt = &header[16..24];
     let (mut frame, mut page) = ([0; FRAME], vec![0; size as usize]);
-    let (mut part, mut broken, mut commits) = (0, None, 0);
+    let (mut part, mut whole, mut broken, mut commits) = (0, 0, None, 0);
     while filled(&mut log, &mut frame)? && filled(&mut log, &mut page)? {
         part += 1;
         let stored = pair(&frame, 16);
@@ -96,13 +143,21 @@ fn looked(mut log: impl Read) -> io::Result<Option<Damage>> {
         let is_commit = number(&frame, 4) != 0;
         match broken {
             None if !follows => broken = Some(part),
+            None if is_commit => whole = part,
             // Parts of a change that was never committed may lie here, but no commit.
             Some(_) if follows && is_commit => commits += 1,
             _ => {}
         }
         before = stored;
     }
-    Ok(broken.filter(|_| commits > 0).map(|part| Damage { part, commits }))
+    let lost = match noted {
+        None => Lost::Unknown,
+        Some(mark) if mark.salt == *salt && mark.parts > whole => Lost::Acknowledged,
+        // Of another log, which is in the file by now, or of nothing that is broken.
+        Some(_) => Lost::Untold,
+    };
+    let damage = Damage { part: broken.unwrap_or(whole + 1), commits, lost };
+    Ok((commits > 0 || lost == Lost::Acknowledged).then_some(damage))
 }
 
 /// Fills a buffer; false if there is less.
@@ -114,7 +169,7 @@ fn filled(log: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-fn number(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn number(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
@@ -169,7 +224,7 @@ mod tests {
     }
 
     fn look(log: &[u8]) -> Option<Damage> {
-        looked(log).expect("it can be read")
+        looked(log, None).expect("it can be read")
     }
 
     const PART: usize = FRAME + 512;
@@ -181,11 +236,58 @@ mod tests {
         for (at, commits) in [(0, 4), (1, 4), (2, 3), (5, 2), (8, 1)] {
             let mut changed = whole.clone();
             changed[HEADER + at * PART + FRAME + 100] ^= 1;
-            assert_eq!(look(&changed), Some(Damage { part: at as u64 + 1, commits }), "part {at}");
+            let damage = Damage { part: at as u64 + 1, commits, lost: Lost::Unknown };
+            assert_eq!(look(&changed), Some(damage), "part {at}");
         }
         let mut beginning = whole;
         beginning[17] ^= 1;
-        assert_eq!(look(&beginning), Some(Damage { part: 0, commits: 0 }));
+        assert_eq!(look(&beginning), Some(Damage { part: 0, commits: 0, lost: Lost::Unknown }));
+    }
+
+    /// The salt of the logs here.
+    const SALT: [u8; 8] = [0, 0, 0, 7, 0, 0, 0, 8];
+
+    fn changed(log: &[u8], part: usize) -> Vec<u8> {
+        let mut log = log.to_vec();
+        log[HEADER + (part - 1) * PART + FRAME + 100] ^= 1;
+        log
+    }
+
+    #[test]
+    fn what_was_on_the_disk_is_told_from_what_was_lost_with_the_power() {
+        let (whole, half) = (log(4), Mark { salt: SALT, parts: 6 });
+        let look = |log: &[u8], mark: &Mark| looked(log, Some(mark)).expect("it can be read");
+        assert_eq!(look(&whole, &half), None);
+        for (part, commits, lost) in [
+            (1, 4, Lost::Acknowledged),
+            (5, 3, Lost::Acknowledged),
+            (7, 2, Lost::Untold),
+            (8, 2, Lost::Untold),
+        ] {
+            let damage = Damage { part: part as u64, commits, lost };
+            assert_eq!(look(&changed(&whole, part), &half), Some(damage), "part {part}");
+        }
+        // A log of which nothing was synced since it began anew.
+        let before = Mark { salt: [9; 8], parts: 600 };
+        let damage = look(&changed(&whole, 2), &before).expect("a break");
+        assert!(damage.is_harmless(), "{damage}");
+    }
+
+    #[test]
+    fn a_log_that_lacks_its_last_commits_is_damaged_if_they_had_been_on_the_disk() {
+        let (whole, all) = (log(4), Mark { salt: SALT, parts: 12 });
+        let look = |log: &[u8]| looked(log, Some(&all)).expect("it can be read");
+        assert_eq!(look(&whole), None);
+        for (log, part) in [
+            (changed(&whole, 12), 12),
+            (changed(&whole, 11), 11),
+            (whole[..HEADER + 9 * PART].to_vec(), 10),
+            (whole[..HEADER + 2 * PART].to_vec(), 1),
+        ] {
+            let damage = look(&log).expect("something is lost");
+            assert_eq!((damage.part, damage.lost), (part, Lost::Acknowledged));
+        }
+        assert_eq!(look(&[]), None, "it was copied into its file");
     }
 
     /// So do logs of processes that were killed, and what was left by longer ones.

@@ -1,9 +1,9 @@
 //! The tables, as a list of steps. A store remembers which steps it has taken and takes the rest when it is
 //! opened, in one transaction, so that two processes that open it at once do not take a step twice.
 
-use crate::StoreError;
 use crate::cell::cells;
 use crate::tx::Tx;
+use crate::{StoreError, identity};
 
 /// One step. Steps are never changed once released; a change of a table is a new step.
 pub(crate) struct Migration {
@@ -26,6 +26,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "requests", sql: crate::requests::TABLES },
     Migration { name: "tickets: of sessions", sql: crate::tickets::SESSIONS },
     Migration { name: "effects: who makes a call", sql: crate::under_way::COLUMNS },
+    Migration { name: "identity", sql: crate::identity::TABLES },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (
@@ -42,8 +43,9 @@ pub(crate) fn known() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Takes the steps that are missing. Refuses a store that has taken steps which are not known here.
-pub(crate) fn migrate(tx: &mut Tx<'_>, place: &str) -> Result<(), StoreError> {
+/// Takes the steps that are missing, and gives the id of the store. Refuses a store that has taken steps which are not
+/// known here.
+pub(crate) fn migrate(tx: &mut Tx<'_>, place: &str) -> Result<String, StoreError> {
     tx.batch(TABLE)?;
     let found = tx.number("SELECT COALESCE(MAX(number), 0) FROM ptc_migrations", &[])?;
     if found > known() {
@@ -57,5 +59,5 @@ pub(crate) fn migrate(tx: &mut Tx<'_>, place: &str) -> Result<(), StoreError> {
             cells![number, step.name, now],
         )?;
     }
-    Ok(())
+    identity::settled(tx, place)
 }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::StoreError;
 use crate::cell::{Cell, Row};
-use crate::place::said;
+use crate::place::{said, shown};
 use crate::tx::{Connection, Fault, FaultKind, Mode};
 
 /// How long connecting may take where the place does not say.
@@ -100,6 +100,19 @@ impl PgConnection {
         self.client().batch_execute(sql).map_err(|error| fault(&error))
     }
 
+    /// Why there is no store, if there is none. Nothing is made.
+    pub fn absent(&mut self, place: &str) -> Result<Option<&'static str>, StoreError> {
+        let asked = self.number("SELECT COUNT(to_regclass('ptc_migrations'))");
+        let tables = asked.map_err(|fault| fault.at(&shown(place), "look for a store"))?;
+        Ok((tables == 0).then_some("there is no store in this database"))
+    }
+
+    /// The number that a query gives.
+    fn number(&mut self, sql: &str) -> Result<i64, Fault> {
+        let row = self.client().query_one(sql, &[]).map_err(|error| fault(&error))?;
+        row.try_get(0).map_err(|error| fault(&error))
+    }
+
     fn prepared(&mut self, sql: &'static str) -> Result<Statement, Fault> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
@@ -160,6 +173,24 @@ impl Connection for PgConnection {
 
     fn now_ms(&mut self) -> Result<i64, Fault> {
         Ok(self.now_ms)
+    }
+
+    /// The cluster, the database and the table: a dump that is loaded makes another table, also in the same database. Not
+    /// everybody may ask for the cluster.
+    fn born(&mut self) -> Result<String, Fault> {
+        const MAY: &str =
+            "SELECT COUNT(*) WHERE has_function_privilege('pg_catalog.pg_control_system()', 'execute')";
+        const CLUSTER: &str = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
+        const TABLE: &str =
+            "SELECT CAST(oid AS TEXT) || '/' || CAST(CAST(to_regclass('ptc_identity') AS OID) AS TEXT)
+            FROM pg_catalog.pg_database WHERE datname = current_database()";
+        let cluster = match self.number(MAY)? {
+            0 => String::new(),
+            _ => self.number(CLUSTER)?.to_string(),
+        };
+        let row = self.client().query_one(TABLE, &[]).map_err(|error| fault(&error))?;
+        let table: String = row.try_get(0).map_err(|error| fault(&error))?;
+        Ok(format!("{cluster}/{table}"))
     }
 
     /// The server looks after its own files; what is asked here is only whether it answers.

@@ -16,7 +16,7 @@ pub(crate) enum Place {
     Postgres(Box<postgres::Config>),
 }
 
-/// Reads a place: `:memory:`, `postgres://…` (or `postgresql://…`), or a path.
+/// Reads a place: `:memory:`, `postgres://…` (or `postgresql://…`), or a path, of which links are followed.
 pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
     let wrong = |problem: &str, fix: &str| StoreError::Place {
         place: shown(text),
@@ -40,8 +40,28 @@ pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
         Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             Err(wrong("unknown scheme", "stores are files, `:memory:` or `postgres://…`"))
         }
-        _ => Ok(Place::File(PathBuf::from(text))),
+        _ => followed(PathBuf::from(text))
+            .map(Place::File)
+            .map_err(|problem| StoreError::Untrusted { place: shown(text), problem }),
     }
+}
+
+/// The file itself where a path is a link to one: its log and what else belongs to it lie beside the file. A link that
+/// others could have laid is not followed.
+fn followed(path: PathBuf) -> Result<PathBuf, String> {
+    #[cfg(unix)]
+    if path.is_symlink() && path.exists() {
+        use std::os::unix::fs::MetadataExt as _;
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let link = std::fs::symlink_metadata(&path).map_err(failed)?.uid();
+        let file = std::fs::metadata(&path).map_err(failed)?.uid();
+        if link != file && link != 0 {
+            return Err(format!("{} is a link of another user; name the file itself", path.display()));
+        }
+        ptc_system::owned::trusted(&path)?;
+        return std::fs::canonicalize(&path).map_err(failed);
+    }
+    Ok(path)
 }
 
 /// Connections are not encrypted, so they may not leave the machine unless that is asked for by name.
@@ -70,8 +90,17 @@ fn check_transport(config: &postgres::Config) -> Result<(), (&'static str, &'sta
     }
 }
 
+/// The error for a place in which no store is.
+pub(crate) fn nothing(place: &str, problem: &str) -> StoreError {
+    StoreError::Place {
+        place: shown(place),
+        problem: problem.to_owned(),
+        fix: "look for a slip in the path or the address".to_owned(),
+    }
+}
+
 /// A place as messages show it: without the password of a URL.
-pub(crate) fn shown(place: &str) -> String {
+pub fn shown(place: &str) -> String {
     let Some((scheme, rest)) = place.split_once("://") else { return place.to_owned() };
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let address = match address.rsplit_once('@') {

@@ -1,6 +1,6 @@
 //! SQLite, in a file or in memory. A file is in WAL mode; `wal.rs` says when a commit is on the disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use ptc_system::private;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 
-use crate::StoreError;
 use crate::cell::{Cell, Row};
 use crate::tx::{Connection, Fault, FaultKind, Mode};
 use crate::wal::Wal;
+use crate::{StoreError, mark};
 
 /// How long a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,6 +63,26 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
     Ok(SqliteConnection { sqlite, broken: false })
 }
 
+/// Why there is no store in a file, if there is none.
+pub(crate) fn absent(path: &Path) -> Option<&'static str> {
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
+    match path.exists() {
+        false => Some("there is no such file"),
+        // A young store may be in its log alone.
+        true if bytes(path) == 0 && bytes(&beside(path, "-wal")) == 0 => {
+            Some("there is no store in this file")
+        }
+        true => None,
+    }
+}
+
+/// A file that belongs to a store.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// A connection to a file that is there, without any of the settings; it hardly waits for others.
 pub(crate) fn plain(path: &Path) -> rusqlite::Result<Sqlite> {
     const SHORTLY: Duration = Duration::from_millis(100);
@@ -96,11 +116,9 @@ fn create(path: &Path) -> std::io::Result<()> {
 
 /// Whether nobody else can have written the file, or what SQLite keeps beside it and reads as a part of it.
 pub(crate) fn trusted(path: &Path) -> Result<(), String> {
-    ["", "-wal", "-shm", "-journal"].iter().try_for_each(|ending| {
-        let mut part = path.as_os_str().to_owned();
-        part.push(ending);
-        owned::check(Path::new(&part), Reach::Nobody)
-    })
+    ["", "-wal", "-shm", "-journal", mark::ENDING]
+        .iter()
+        .try_for_each(|ending| owned::check(&beside(path, ending), Reach::Nobody))
 }
 
 /// Whose tables a file has.

@@ -26,6 +26,8 @@ pub struct Store {
     place: Place,
     /// The place as messages show it.
     shown: String,
+    /// What tells it from every other store.
+    id: String,
     pool: Pool,
     /// The one connection that writes into a file. Writers of this process queue for it, which is fairer and quicker
     /// than SQLite's own way of waiting.
@@ -68,32 +70,32 @@ impl Store {
             Place::Postgres(_) => (CONNECTIONS, None),
         };
         let writer = wal.as_ref().map(|_| Pool::new(1));
-        let store = Store {
+        let mut store = Store {
             place: parsed,
             shown,
+            id: String::new(),
             pool: Pool::new(most),
             writer,
             wal,
             #[cfg(feature = "simulation")]
             simulated: None,
         };
-        store.write(migrate::SUBJECT, |tx| migrate::migrate(tx, &store.shown))?;
+        store.id = store.write(migrate::SUBJECT, |tx| migrate::migrate(tx, &store.shown))?;
         Ok(store)
     }
 
-    /// The same for a store that somebody only looks into: a file that is not there is an error, and is not made.
+    /// The same for a store that somebody only looks into, or that must be a certain one: where there is none, that is an
+    /// error, and none is made.
     pub fn open_existing(place: &str) -> Result<Store, StoreError> {
-        if let Place::File(path) = place::parse(place)?
-            && !path.exists()
-        {
-            let (problem, fix) = ("there is no such file", "look for a slip in the path");
-            return Err(StoreError::Place {
-                place: place::shown(place),
-                problem: problem.to_owned(),
-                fix: fix.to_owned(),
-            });
+        let absent = match place::parse(place)? {
+            Place::Memory => None,
+            Place::File(path) => sqlite::absent(&path),
+            Place::Postgres(config) => pg::connect(&config, &place::shown(place))?.absent(place)?,
+        };
+        match absent {
+            None => Store::open(place),
+            Some(problem) => Err(place::nothing(place, problem)),
         }
-        Store::open(place)
     }
 
     /// The store of a simulated process, whose tables are there.
@@ -102,6 +104,7 @@ impl Store {
         Store {
             place: Place::Memory,
             shown: "simulated".to_owned(),
+            id: "simulated".to_owned(),
             pool: Pool::new(1),
             writer: None,
             wal: None,
@@ -112,6 +115,12 @@ impl Store {
     /// Where the store is, without a password.
     pub fn place(&self) -> &str {
         &self.shown
+    }
+
+    /// What tells it from every other store: random, made with it, and the same wherever it is moved to and however its
+    /// place is written. A copy is another store (`identity.rs`).
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// Whether changes can be made now: waits for its turn among those who write, and changes nothing.

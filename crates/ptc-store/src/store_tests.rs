@@ -188,6 +188,21 @@ fn a_store_of_a_later_version_is_refused() {
 }
 
 #[test]
+fn a_store_of_an_earlier_version_gets_an_id_when_it_is_opened() {
+    let folder = Folder::new("earlier");
+    let place = folder.file("store.db");
+    let made = Store::open(&place).expect("opens");
+    made.write("migrations", |tx| {
+        tx.batch("DROP TABLE ptc_identity")?;
+        tx.run("DELETE FROM ptc_migrations WHERE name = ?1", cells!["identity"])
+    })
+    .expect("as it was before");
+    let id = Store::open(&place).expect("opens").id().to_owned();
+    assert_ne!(id, made.id());
+    assert_eq!(Store::open(&place).expect("opens").id(), id);
+}
+
+#[test]
 fn damaged_and_foreign_files_are_refused_and_left_alone() {
     let folder = Folder::new("damaged");
     let text = folder.file("notes.txt");

@@ -30,6 +30,11 @@ pub(crate) trait Connection: Send {
     fn batch(&mut self, sql: &str) -> Result<(), Fault>;
     /// Milliseconds since 1970 by the one clock that all users of the place share, in a transaction.
     fn now_ms(&mut self) -> Result<i64, Fault>;
+    /// Where its tables were made, in a transaction and if the database tells: one that was loaded from a dump of another
+    /// says something else.
+    fn born(&mut self) -> Result<String, Fault> {
+        Ok(String::new())
+    }
     /// What a thorough look at the database finds wrong.
     fn check(&mut self) -> Result<Vec<String>, Fault>;
     /// Whether the connection is of no more use.
@@ -142,6 +147,12 @@ impl<'a> Tx<'a> {
     pub fn now_ms(&mut self) -> Result<i64, StoreError> {
         let now = self.connection.now_ms();
         self.noted("now", now)
+    }
+
+    /// Where the tables of the store were made, if the database tells.
+    pub fn born(&mut self) -> Result<String, StoreError> {
+        let born = self.connection.born();
+        self.noted("born", born)
     }
 
     /// The error for stored data that contradicts itself.

@@ -5,6 +5,8 @@
 //! that was committed until then, so writers that come at the same time wait for one sync together. The log is one
 //! file that is written in order: a change that was synced can only be there together with all changes before it.
 //!
+//! How far it was synced is noted beside it (`mark.rs`), so that a log which lost something tells what.
+//!
 //! Copying the log into the file takes long compared with a commit. So writers do not do it; a thread of its own does,
 //! as soon as it is worthwhile.
 
@@ -16,6 +18,8 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection as Sqlite;
 
+use crate::mark::{Mark, Marker};
+
 /// Pages that the log grows by until they are copied.
 const WORTHWHILE: u64 = 4_000;
 /// Pages of a log that is not allowed to grow any more: writers wait until it can begin anew.
@@ -25,6 +29,8 @@ const LONGEST: u64 = 16_000;
 pub(crate) struct Wal {
     path: PathBuf,
     committed: AtomicU64,
+    /// Parts that the log had after the last commit of this process.
+    parts: AtomicU64,
     synced: Mutex<Synced>,
     copying: Mutex<Copying>,
     wake: Condvar,
@@ -33,6 +39,8 @@ pub(crate) struct Wal {
 /// How far the log was synced.
 struct Synced {
     file: Option<File>,
+    /// Where it is noted. Without it the log is as good, but damage tells less.
+    marker: Option<Marker>,
     /// The number of commits that are on the disk.
     upto: u64,
     /// Why syncing failed. What the system has of the log is not to be trusted any more.
@@ -55,7 +63,8 @@ impl Wal {
         Arc::new(Wal {
             path: path.to_owned(),
             committed: AtomicU64::new(0),
-            synced: Mutex::new(Synced { file: None, upto: 0, failed: None }),
+            parts: AtomicU64::new(0),
+            synced: Mutex::new(Synced { file: None, marker: None, upto: 0, failed: None }),
             copying: Mutex::default(),
             wake: Condvar::new(),
         })
@@ -65,18 +74,23 @@ impl Wal {
     pub fn watch(self: &Arc<Self>, sqlite: &mut Sqlite) -> rusqlite::Result<()> {
         let wal = self.clone();
         sqlite.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
+            let pages = u64::try_from(pages).unwrap_or_default();
+            wal.parts.store(pages, Ordering::Release);
             wal.committed.fetch_add(1, Ordering::AcqRel);
-            wal.grown(u64::try_from(pages).unwrap_or_default());
+            wal.grown(pages);
             Ok(())
         }))
     }
 
     /// Finds the log again. It is another file if the last connection was closed since.
     pub fn opened(&self) -> std::io::Result<()> {
-        let mut name = self.path.clone().into_os_string();
-        name.push("-wal");
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(name)?;
-        locked(&self.synced).file = Some(file);
+        let log = crate::sqlite::beside(&self.path, "-wal");
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(log)?;
+        let mut synced = locked(&self.synced);
+        synced.file = Some(file);
+        if synced.marker.is_none() {
+            synced.marker = Marker::open(&self.path).ok();
+        }
         Ok(())
     }
 
@@ -101,9 +115,16 @@ impl Wal {
             return Err(format!("an earlier sync failed, open the store again: {why}"));
         }
         let upto = self.committed.load(Ordering::Acquire);
+        // Before the disk is asked: what comes meanwhile may not be there.
+        let parts = self.parts.load(Ordering::Acquire);
+        let mark = synced.file.as_ref().and_then(|log| Mark::reached(log, parts).ok().flatten());
         match synced.file.as_ref().map(File::sync_data) {
             Some(Ok(())) => {
                 synced.upto = upto;
+                if let (Some(marker), Some(mark)) = (&mut synced.marker, &mark) {
+                    // What cannot be noted is on the disk all the same.
+                    let _ = marker.note(mark);
+                }
                 Ok(())
             }
             Some(Err(error)) => Err(synced.failed.insert(error.to_string()).clone()),

@@ -28,6 +28,8 @@ mod figures;
 #[allow(dead_code)]
 #[path = "shared/flood.rs"]
 mod flood;
+#[path = "../../ptc-store/examples/journal/measured.rs"]
+mod journal;
 #[path = "cli/killed.rs"]
 mod killed;
 #[path = "cli/lent.rs"]
@@ -42,6 +44,8 @@ mod pages;
 mod picture;
 #[path = "cli/plans.rs"]
 mod plans;
+#[path = "../../ptc-store/tests/it/postgres.rs"]
+mod postgres;
 #[path = "cli/preludes.rs"]
 mod preludes;
 #[path = "cli/recordings.rs"]
@@ -54,6 +58,8 @@ mod resume;
 mod setup;
 #[path = "../../ptc-store/tests/it/skip.rs"]
 mod skip;
+#[path = "cli/stores.rs"]
+mod stores;
 #[path = "../../ptc-agent/tests/runs/tokens.rs"]
 mod tokens;
 #[path = "cli/upstreams.rs"]

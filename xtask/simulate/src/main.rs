@@ -21,6 +21,8 @@ mod tests;
 mod upstream;
 mod world;
 
+use std::io::Write as _;
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,16 +33,26 @@ use fault::Fault;
 use schedule::{Kit, Outcome, Plan};
 use world::Counts;
 
-const USAGE: &str = "cargo xtask simulate [MINUTES] [SEED] [OPTION]…
+const USAGE: &str = "usage: cargo xtask simulate [MINUTES] [SEED] [OPTION]…
+  MINUTES         how long, 5 unless told
+  SEED            what schedules are made from, the time unless told
   --schedules N   so many schedules, however long they take
   --only N        this schedule of the seed, with all that happens in it
   --fault NAME    with a planted mistake, which must be found; `all` for one after the other
-  --jobs N        threads; one per processor unless told";
+  --jobs N        threads; one per processor unless told
+  --help          print this";
 
 /// Schedules within which a planted mistake must be found.
 const SOON: u64 = 10_000;
 
-/// What is asked for.
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+enum Asked {
+    Help,
+    Simulation(Options),
+}
+
+/// A simulation that is asked for.
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
     minutes: f64,
@@ -52,60 +64,95 @@ struct Options {
 }
 
 impl Options {
-    fn parse(args: &[String]) -> Result<Options> {
+    fn parse(args: &[String]) -> Result<Asked> {
+        if args.iter().any(|arg| ["--help", "-h", "help"].contains(&arg.as_str())) {
+            return Ok(Asked::Help);
+        }
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let (schedules, only) = (None, None);
         let mut options = Options { minutes: 5.0, seed: clock, schedules, only, faults: Vec::new(), jobs };
         let (mut args, mut plain) = (args.iter(), 0);
         while let Some(arg) = args.next() {
-            if !arg.starts_with("--") {
+            if !arg.starts_with('-') {
                 plain += 1;
                 match plain {
-                    1 => {
-                        options.minutes =
-                            arg.parse().with_context(|| format!("MINUTES is a number\n{USAGE}"))?
-                    }
-                    2 => options.seed = arg.parse().with_context(|| format!("SEED is a number\n{USAGE}"))?,
-                    _ => bail!("{arg} is too much\n{USAGE}"),
+                    1 => options.minutes = minutes(arg)?,
+                    2 => options.seed = whole("SEED", arg)?,
+                    _ => bail!("{arg} is too much: there are MINUTES and SEED"),
                 }
                 continue;
             }
-            let value =
-                args.next().with_context(|| format!("{arg} takes a value, or is unknown\n{USAGE}"))?;
+            if !OPTIONS.contains(&arg.as_str()) {
+                bail!("{arg} is unknown");
+            }
+            let value = args.next().with_context(|| format!("{arg} takes a value"))?;
             match arg.as_str() {
-                "--schedules" => {
-                    options.schedules = Some(value.parse().context("--schedules takes a number")?)
-                }
-                "--only" => options.only = Some(value.parse().context("--only takes a number")?),
-                "--jobs" => options.jobs = value.parse().context("--jobs takes a number")?,
-                "--fault" if value == "all" => options.faults = Fault::ALL.to_vec(),
-                "--fault" => {
+                "--schedules" => options.schedules = Some(whole(arg, value)?),
+                "--only" => options.only = Some(whole(arg, value)?),
+                "--jobs" => options.jobs = usize::try_from(whole(arg, value)?)?,
+                _ if value == "all" => options.faults = Fault::ALL.to_vec(),
+                _ => {
                     let known = || Fault::ALL.iter().map(|fault| fault.name()).collect::<Vec<_>>().join(", ");
                     let fault = Fault::named(value);
-                    options.faults = vec![fault.with_context(|| format!("--fault is one of {}", known()))?];
+                    let unknown = || format!("--fault takes `all` or one of {}, not {value}", known());
+                    options.faults = vec![fault.with_context(unknown)?];
                 }
-                _ => bail!("{arg} is unknown\n{USAGE}"),
             }
         }
-        Ok(options)
+        Ok(Asked::Simulation(options))
     }
 }
 
-fn main() -> Result<()> {
+/// Options that take a value.
+const OPTIONS: [&str; 4] = ["--schedules", "--only", "--fault", "--jobs"];
+
+fn whole(what: &str, text: &str) -> Result<u64> {
+    text.parse().ok().with_context(|| format!("{what} is a whole number, not {text}"))
+}
+
+/// A time that can be waited for.
+fn minutes(text: &str) -> Result<f64> {
+    let known = text.parse().ok().filter(|minutes: &f64| (0.0..=1e6).contains(minutes));
+    known.with_context(|| format!("MINUTES is a number like 5 or 0.5, not {text}"))
+}
+
+/// Says what is wrong in its own words: where it was found in this program tells nobody anything.
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let options = Options::parse(&args)?;
+    let done = match Options::parse(&args) {
+        Ok(Asked::Help) => {
+            // Whoever reads no more knows enough.
+            let _ = writeln!(std::io::stdout(), "{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Asked::Simulation(options)) => simulated(&options),
+        Err(error) => {
+            eprintln!("{error:#}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn simulated(options: &Options) -> Result<()> {
     if let Some(number) = options.only {
         let plan =
             Plan { seed: options.seed, number, fault: options.faults.first().copied(), ..Plan::default() };
         return replay(&plan);
     }
     if !options.faults.is_empty() {
-        return options.faults.iter().try_for_each(|fault| planted(&options, *fault));
+        return options.faults.iter().try_for_each(|fault| planted(options, *fault));
     }
     let until =
         options.schedules.is_none().then(|| Instant::now() + Duration::from_secs_f64(options.minutes * 60.0));
-    let found = simulate(&options, None, options.schedules.unwrap_or(u64::MAX), until)?;
+    let found = simulate(options, None, options.schedules.unwrap_or(u64::MAX), until)?;
     eprintln!("{}", found.text(options.seed));
     match found.failed {
         None => Ok(()),

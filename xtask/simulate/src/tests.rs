@@ -2,13 +2,44 @@
 
 use crate::fault::Fault;
 use crate::schedule::{self, Kit, Plan};
-use crate::{Options, minimise, simulate};
+use crate::{Asked, Options, minimise, simulate};
 
 /// The seed of `cargo xtask ci`.
 const SEED: u64 = 1;
 
+fn parsed(line: &str) -> anyhow::Result<Asked> {
+    Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+}
+
 fn options() -> Options {
-    Options::parse(&["1".to_owned(), SEED.to_string()]).expect("they are right")
+    match parsed(&format!("1 {SEED}")) {
+        Ok(Asked::Simulation(options)) => options,
+        other => panic!("they are right: {other:?}"),
+    }
+}
+
+#[test]
+fn help_is_given_and_what_is_wrong_with_a_command_line_is_said_in_words() {
+    for line in ["--help", "-h", "help", "1 2 --jobs --help"] {
+        assert_eq!(parsed(line).expect("help"), Asked::Help, "{line}");
+    }
+    for (line, message) in [
+        ("--halp", "--halp is unknown"),
+        ("-x", "-x is unknown"),
+        ("soon", "MINUTES is a number like 5 or 0.5, not soon"),
+        ("inf", "MINUTES is a number like 5 or 0.5, not inf"),
+        ("1 x", "SEED is a whole number, not x"),
+        ("1 2 3", "3 is too much: there are MINUTES and SEED"),
+        ("--only", "--only takes a value"),
+        ("--jobs many", "--jobs is a whole number, not many"),
+    ] {
+        assert_eq!(parsed(line).expect_err("refused").to_string(), message, "{line}");
+    }
+    let unknown = parsed("--fault none").expect_err("refused").to_string();
+    assert!(
+        unknown.starts_with("--fault takes `all` or one of ") && unknown.ends_with(", not none"),
+        "{unknown}"
+    );
 }
 
 #[test]

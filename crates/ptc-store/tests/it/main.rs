@@ -2,6 +2,7 @@
 
 mod copies;
 mod effects;
+mod identity;
 mod postgres;
 mod processes;
 mod requests;

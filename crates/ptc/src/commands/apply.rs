@@ -3,11 +3,9 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_upstream::EffectJournal;
 use serde_json::json;
 
 use super::effects;
@@ -15,7 +13,7 @@ use super::eval::ignore_closed_pipe;
 use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
-use crate::plans::store::{self, Notes};
+use crate::plans::store::Opened;
 use crate::plans::{Hashed, Plan};
 use crate::terminal;
 use crate::values;
@@ -40,8 +38,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     upstream_call_timeout: Option<Duration>,
 
-    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the store that the plan belongs to, or a file of
-    /// this user, unless told
+    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the place where the store of the plan was, or a
+    /// file of this user, unless told
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
 
@@ -74,29 +72,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if Hashed::new(&config, &text).sha256 != plan.upstreams.sha256 {
         bail!("{} is not the configuration that the plan was made with; make a new plan", config.display());
     }
-    let notes = match effects::usual().filter(|_| plan.store.is_none()).map(|place| notes(&place)) {
-        Some(Ok(notes)) => Some(notes),
-        Some(Err(error)) if args.store.is_none() => return Err(error),
-        // Where a store is named, the files of the user are not needed.
-        Some(Err(_)) | None => None,
-    };
-    let place = match (args.store.as_deref(), plan.store.as_deref(), &notes) {
-        (Some(place), ..) => place,
-        (None, Some(bound), _) if bound.contains("://") => {
-            bail!("the plan belongs to the store {bound}; give its whole address with --store")
-        }
-        (None, Some(bound), _) => bound,
-        (None, None, Some(notes)) => notes.name.as_str(),
-        (None, None, None) => bail!("there is no HOME to keep calls in; name a store with --store"),
-    };
-    let store = store::named(place)?;
-    match (&plan.store, &notes) {
-        (Some(bound), _) => store::agree(bound, &store)?,
-        (None, Some(notes)) => notes.check(&plan, &store)?,
-        (None, None) => {}
-    }
-    let journal = effects::journal(Some(place), None)?;
-    let begun = journal.effects().has(&apply::scope(&plan))?;
+    let store = Opened::of(&plan, args.store.as_deref(), effects::usual().as_deref())?;
+    let begun = store.journal.effects().has(&apply::scope(&plan))?;
     let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start()?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let mut said = Said { json: args.json, redactor: upstreams.redactor().clone() };
@@ -115,13 +92,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             return said.end(json!({"plan": plan.id, "ok": false, "drifted": drifted}), Outcome::Failed);
         }
     }
-    if let Some(notes) = &notes {
-        notes.bind(&plan, &store)?;
-    }
-    let _announcing = journal.announce();
-    let journal: Arc<dyn EffectJournal> = Arc::new(journal);
+    store.bind(&plan)?;
+    let _announcing = store.journal.announce();
     let mut failed = Ok(());
-    let became = apply::apply(&plan, &upstreams, &journal, |at, became| {
+    let became = apply::apply(&plan, &upstreams, &store.journal, |at, became| {
         let line = format!("{:>3}  {}  {}", at + 1, plan.writes[at].call, shown(became));
         if failed.is_ok() {
             failed = said.line(&line);
@@ -138,10 +112,6 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     }
     let outcome = if apply::all_done(&became) { Outcome::Done } else { Outcome::Failed };
     said.end(apply::report(&plan, &became), outcome)
-}
-
-fn notes(place: &str) -> anyhow::Result<Notes> {
-    Ok(Notes { journal: effects::journal(Some(place), None)?, name: store::named(place)? })
 }
 
 fn shown(became: &Became) -> String {

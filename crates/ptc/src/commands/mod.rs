@@ -32,7 +32,7 @@ mod worker;
 use crate::exit::Outcome;
 pub use eval::ignore_closed_pipe;
 use late::Late;
-pub use store::{open_existing, undamaged};
+pub use store::{acknowledged, open_existing, undamaged};
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]
@@ -61,7 +61,7 @@ pub enum Command {
     Effects(effects::Args),
     /// List the programs of a store that wait for a person.
     Tickets(Late<tickets::Args>),
-    /// Copy a store while servers use it, put a copy in place, and look for damage.
+    /// Copy a store while servers use it, put a copy in place, look for damage, and save what is left.
     Store(store::Args),
     /// Type programs and see their values.
     Repl(Late<repl::Args>),
@@ -176,6 +176,37 @@ impl Command {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    /// Below this docs/cli.md lists all commands, up to its next heading.
+    const LISTED: &str = "## All commands\n\n";
+
+    /// A command and its own commands, as rows of a table.
+    fn rows(command: &clap::Command, name: &str) -> String {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let own = command.get_subcommands().filter(|own| own.get_name() != "help");
+        let own = own.map(|own| rows(own, &format!("{name} {}", own.get_name()))).collect::<String>();
+        format!("| `{name}` | {} |\n{own}", about.replace('|', "\\|"))
+    }
+
+    /// `PTC_WRITE_GOLDEN=1` writes the list anew.
+    #[test]
+    fn the_page_of_the_command_lists_every_command_with_its_own_commands() {
+        let command = crate::Cli::command();
+        let mut table = "| command | what it does |\n|---|---|\n".to_owned();
+        for name in GROUPS.iter().flat_map(|(_, names)| *names).filter(|name| **name != "help") {
+            let found = command.find_subcommand(name).unwrap_or_else(|| panic!("there is no command {name}"));
+            table.push_str(&rows(found, &format!("ptc {name}")));
+        }
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
+        let page = std::fs::read_to_string(&path).expect("the page");
+        let (before, rest) = page.split_once(LISTED).expect("the list");
+        let (there, after) = rest.split_once("\n## ").expect("what comes behind it");
+        if std::env::var_os("PTC_WRITE_GOLDEN").is_some() {
+            std::fs::write(&path, format!("{before}{LISTED}{table}\n## {after}")).expect("it is written");
+            return;
+        }
+        assert_eq!(there, table, "run this with PTC_WRITE_GOLDEN=1");
+    }
 
     #[test]
     fn help_lists_every_command_once_in_its_group() {

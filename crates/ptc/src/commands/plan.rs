@@ -14,7 +14,8 @@ use serde_json::{Value as Json, json};
 use super::eval::{self, ignore_closed_pipe};
 use crate::exit::{Outcome, program_codes};
 use crate::plans::make::{Made, Maker};
-use crate::plans::{Hashed, Origin, Plan, store};
+use crate::plans::store::Bound;
+use crate::plans::{Hashed, Origin, Plan};
 use crate::terminal::{errln, plain};
 use crate::{attached, report, terminal, values};
 
@@ -41,7 +42,8 @@ pub struct Args {
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
 
-    /// The store that the plan is to be applied with, and no other: an SQLite file or a PostgreSQL URL
+    /// The store that the plan is to be applied with, and no other: an SQLite file or a PostgreSQL URL. It is made if it
+    /// is not there
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
 
@@ -91,7 +93,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         prelude: lent.map(|prelude| prelude.artifact_hash().to_owned()),
         inputs,
         upstreams: Hashed::new(std::path::absolute(&config)?, &text),
-        store: args.store.as_deref().map(store::named).transpose()?,
+        store: args.store.as_deref().map(Bound::to).transpose()?,
     };
     let mut machine = args.common.machine()?;
     values::give(&mut machine, &args.data)?;

@@ -4,16 +4,17 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use ptc_store::{Store, copy, log_check};
+use ptc_store::log_check::{self, Damage};
+use ptc_store::{Store, copy, rescue};
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
 
 use super::ignore_closed_pipe;
-use crate::agents::grouped;
+use crate::agents::{grouped, several};
 use crate::exit::Outcome;
-use crate::terminal::{self, plain};
+use crate::terminal::{self, errln, plain};
 
-/// Copy a store while servers use it, put a copy in place, and look for damage.
+/// Copy a store while servers use it, put a copy in place, look for damage, and save what is left.
 ///
 /// A store is an SQLite file, with the keys of programs that wait for people beside it (FILE.keys). A database on a server
 /// has tools of its own; keep the file of --ticket-keys with what they copy.
@@ -27,6 +28,8 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Copy a store, whole and at one moment, while servers write it.
+    ///
+    /// The copy is another store: plans that belong to the one that is copied are not applied with it.
     Backup {
         /// The store
         store: String,
@@ -37,13 +40,25 @@ enum Command {
         ticket_keys: Option<PathBuf>,
     },
     /// Put a copy where a store is to be. What is there already is not touched.
+    ///
+    /// It does not know what was done since the copy was made, so plans of the store that was copied are refused.
     Restore {
         /// The copy
         copy: String,
         /// The store; a file that is not there
         store: PathBuf,
     },
-    /// Look for damage: in the log, and in all pages and indexes.
+    /// Save what can still be read of a store with damaged pages into another one.
+    ///
+    /// The damaged store is left as it is. What cannot be read is not in the other one: calls and requests that are missing
+    /// there may be done again, and plans of the damaged store are refused.
+    Rescue {
+        /// The damaged store
+        store: String,
+        /// Where the other one goes; a file that is not there
+        saved: PathBuf,
+    },
+    /// Look for damage: in the log, and in all pages and indexes. Where there is no store, none is made.
     Check {
         /// The store
         store: String,
@@ -57,12 +72,16 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  it is done, or nothing is wrong
   1  something is damaged
-  2  the command line or a file makes no sense
+  2  the command line or a file makes no sense, or there is no store
 
 Examples:
   ptc store backup server.db backups/2026-11-17.db
   ptc store restore backups/2026-11-17.db server.db
-  ptc store check server.db";
+  ptc store check server.db
+  ptc store rescue damaged.db server.db";
+
+/// Findings that are told one by one.
+const FINDINGS: usize = 10;
 
 /// The longest file of keys that is copied.
 const KEYS_BYTES: u64 = 1 << 20;
@@ -72,19 +91,29 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Backup { store, copy, ticket_keys } => backup(&store, &copy, ticket_keys.as_deref()),
         Command::Restore { copy, store } => restore(&copy, &store),
+        Command::Rescue { store, saved } => save(&store, &saved),
         Command::Check { store, accept_loss } => check(&store, accept_loss),
     }
 }
 
-/// Refuses a store whose log is damaged, before it is opened: it would go on from an older state without a word.
-pub fn undamaged(place: &str) -> anyhow::Result<()> {
+/// Refuses a store whose log has lost something that was acknowledged, before it is opened: it would go on from an older
+/// state without a word. What a loss of power leaves behind is given, for whoever tells of it; with that a store goes on.
+pub fn acknowledged(place: &str) -> anyhow::Result<Option<Damage>> {
     match log_check::damage(place)? {
-        None => Ok(()),
-        Some(damage) => bail!(
+        Some(damage) if !damage.is_harmless() => bail!(
             "store {place}: {damage}, so what was done since may be done again; restore a backup, or go on without it: \
              ptc store check {place} --accept-loss"
         ),
+        torn => Ok(torn),
     }
+}
+
+/// The same, told here.
+pub fn undamaged(place: &str) -> anyhow::Result<()> {
+    if let Some(torn) = acknowledged(place)? {
+        errln!("ptc: store {place}: {torn}");
+    }
+    Ok(())
 }
 
 /// Opens a store that is there and whose log is not damaged, for a look: opening it would already drop what is behind the damage.
@@ -135,25 +164,85 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
 }
 
 fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
-    if let Some(damage) = log_check::damage(store)? {
-        if !accept_loss {
+    let place = ptc_store::shown(store);
+    match log_check::damage(store)? {
+        None => {}
+        Some(torn) if torn.is_harmless() => {
+            said(&format!("{place}: {torn}"))?;
+        }
+        Some(damage) if !accept_loss => {
             said(&format!(
-                "{store}: {damage}. Whatever was done since the break may be done again. Restore a backup; or stop the \
-                 servers and go on without it: ptc store check {store} --accept-loss"
+                "{place}: {damage}. Whatever was done since the break may be done again. Restore a backup; or stop the \
+                 servers and go on without it: ptc store check {place} --accept-loss"
             ))?;
             return Ok(Outcome::Failed);
         }
-        copy::forget_log(store)?;
-        said(&format!("{store}: {damage}; the store goes on without them"))?;
+        Some(damage) => {
+            copy::forget_log(store)?;
+            said(&format!(
+                "{place}: {damage}; the store goes on without them, and plans that belonged to it do not any more"
+            ))?;
+        }
     }
     let found = copy::check(store)?;
     if found.is_empty() {
-        return said(&format!("{store}: nothing is wrong"));
+        return said(&format!("{place}: nothing is wrong"));
     }
-    for line in &found {
-        said(&format!("{store}: {line}"))?;
+    for line in found.iter().take(FINDINGS) {
+        said(&format!("{place}: {line}"))?;
+    }
+    if found.len() > FINDINGS {
+        said(&format!("{place}: and {} more", found.len() - FINDINGS))?;
+    }
+    for line in saved(store)? {
+        said(&line)?;
     }
     Ok(Outcome::Failed)
+}
+
+/// What can be saved of a store with damaged pages, and how.
+fn saved(store: &str) -> anyhow::Result<Vec<String>> {
+    let tables = rescue::readable(store)?;
+    let listed = |whole: bool| {
+        let some = tables.iter().filter(|table| table.is_whole == whole);
+        some.map(|table| format!("{} ({})", table.name, several(table.rows, "row")))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (whole, rest) = (listed(true), listed(false));
+    let mut lines = vec![match whole.is_empty() {
+        true => format!("{store}: no table of it can be read to its end"),
+        false => format!("{store}: these tables can be read to their ends: {whole}"),
+    }];
+    if !rest.is_empty() {
+        lines.push(format!("{store}: these cannot: {rest}"));
+    }
+    lines.push(format!(
+        "Stop the servers, move the store away and restore a backup: ptc store restore COPY {store}. Without one, save \
+         what can be read: ptc store rescue {store} SAVED. What is missing from ptc_effects and ptc_requests may be done again"
+    ));
+    Ok(lines)
+}
+
+fn save(store: &str, to: &Path) -> anyhow::Result<Outcome> {
+    undamaged(store)?;
+    let to_keys = beside(to);
+    if to_keys.exists() {
+        bail!("{} is there already; name another file", to_keys.display());
+    }
+    let tables = rescue::rescue(store, to)?;
+    let keys = beside(Path::new(store));
+    if keys.exists() {
+        copy_keys(&keys, &to_keys)?;
+    }
+    for table in &tables {
+        let rows = several(table.rows, "row");
+        match table.is_whole {
+            true => said(&format!("{}: all of it, {rows}", table.name))?,
+            false => said(&format!("{}: {rows}; the others cannot be read", table.name))?,
+        };
+    }
+    said(&format!("{} has what could be read of {store}", to.display()))
 }
 
 /// The keys that belong to a store.

@@ -4,11 +4,14 @@
 //! begun. What was read is compared before the first write only: afterwards the plan itself has changed the world.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ptc_lisp::machine::Answer;
+use ptc_server::effects::StoreJournal;
+use ptc_store::effects as stored;
 use ptc_upstream::model::Reason;
-use ptc_upstream::runtime::EffectJournal;
+use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use serde_json::{Value as Json, json};
 
 use super::{Plan, Read, make};
@@ -73,7 +76,7 @@ pub fn drift(plan: &Plan, upstreams: &Upstreams) -> Vec<String> {
 pub fn apply(
     plan: &Plan,
     upstreams: &Upstreams,
-    journal: &Arc<dyn EffectJournal>,
+    journal: &StoreJournal,
     mut told: impl FnMut(usize, &Became),
 ) -> Vec<Became> {
     let scope = scope(plan);
@@ -84,11 +87,12 @@ pub fn apply(
         let now = match over {
             true => Became::Left,
             false => {
-                let run = upstreams.begin_journalled(&scope, journal.clone(), &calls[..at]);
+                let kept = Arc::new(PlanJournal { journal: journal.clone(), open: AtomicBool::default() });
+                let run = upstreams.begin_journalled(&scope, kept.clone(), &calls[..at]);
                 // Applying a plan is approving its calls.
                 let answer = run.make(&calls[at], PATIENCE);
                 let recalled = run.finish().calls.first().is_some_and(|entry| entry.recalled);
-                of(answer, recalled)
+                of(answer, recalled, kept.open.load(Ordering::Acquire))
             }
         };
         told(at, &now);
@@ -102,7 +106,44 @@ pub fn scope(plan: &Plan) -> String {
     format!("plan:{}", plan.id)
 }
 
-fn of(answer: Option<Answer>, recalled: bool) -> Became {
+/// The journal of one call of a plan. What was begun before is answered from it, whether or not its server can be reached
+/// now.
+struct PlanJournal {
+    journal: StoreJournal,
+    /// Whether the call was begun and has no answer, so that it may have happened.
+    open: AtomicBool,
+}
+
+impl EffectJournal for PlanJournal {
+    fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        let begun = self.journal.begin(scope, call)?;
+        self.open.store(begun == Begun::Fresh, Ordering::Release);
+        Ok(begun)
+    }
+
+    fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        let known = self.journal.effects().known(scope, identity).map_err(|error| error.to_string())?;
+        Ok(known.map(|known| match known {
+            stored::Begun::Fresh => Begun::Fresh,
+            stored::Begun::Done(answer) => Begun::Done(answer),
+            stored::Begun::Unknown => Begun::Unknown,
+        }))
+    }
+
+    fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        self.journal.done(scope, identity, answer)?;
+        self.open.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    fn under_way(&self, scope: &str, identity: &str, is: bool) {
+        self.journal.under_way(scope, identity, is);
+    }
+}
+
+/// What became of a call by its answer, which was known before or not, and whether the journal leaves it open.
+fn of(answer: Option<Answer>, recalled: bool, open: bool) -> Became {
+    let made = if open { "it may or may not have happened" } else { "it was not made" };
     match answer {
         Some(Answer::Upstream { .. }) if recalled => Became::DoneBefore,
         Some(Answer::Upstream { value, .. }) => Became::Done(value),
@@ -112,12 +153,15 @@ fn of(answer: Option<Answer>, recalled: bool) -> Became {
                 Some(Reason::OutcomeUnknown) if recalled => Became::Unknown(message),
                 // Made now: what comes after it may depend on it.
                 Some(Reason::OutcomeUnknown) => Became::Failed(message),
+                Some(Reason::Timeout | Reason::StreamClosedBeforeResponse | Reason::UpstreamUnavailable) => {
+                    Became::Failed(format!("{reason}{before}: {message}; {made}"))
+                }
                 _ => Became::Failed(format!("{reason}{before}: {message}")),
             }
         }
         Some(Answer::Raise(error)) => Became::Failed(error.text()),
         Some(other) => Became::Failed(format!("an answer that no call gives: {other:?}")),
-        None => Became::Failed("no answer in time; whether it happened is not known".to_owned()),
+        None => Became::Failed(format!("no answer in time; {made}")),
     }
 }
 

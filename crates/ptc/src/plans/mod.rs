@@ -15,6 +15,8 @@ use ptc_upstream::pins::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use store::Bound;
+
 /// The version of the document.
 const VERSION: u32 = 1;
 /// Characters of an id.
@@ -41,7 +43,7 @@ pub struct Plan {
     pub upstreams: Hashed,
     /// The store that it belongs to, if that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub store: Option<String>,
+    pub store: Option<Bound>,
     /// Hashes of the definitions of all tools that it calls, by `server/tool`.
     pub tools: BTreeMap<String, String>,
     /// What it read, in order.
@@ -156,7 +158,7 @@ pub struct Origin {
     pub prelude: Option<String>,
     pub inputs: BTreeMap<String, String>,
     pub upstreams: Hashed,
-    pub store: Option<String>,
+    pub store: Option<Bound>,
 }
 
 impl Plan {
@@ -204,6 +206,9 @@ impl Plan {
         }
         if json["checksum"] != sum(json.clone()).as_str() {
             bail!("{shown} was changed after it was made, so it is not applied; make a new plan");
+        }
+        if json["store"].is_string() {
+            bail!("{shown} names its store by the place alone, as earlier versions did; make a new plan");
         }
         serde_json::from_value(json).map_err(|error| anyhow!("{shown} is no plan: {error}"))
     }

@@ -1,65 +1,159 @@
 //! Which store a plan belongs to. What was done of a plan is known in one store only, so that a plan which is applied with
 //! another would be done again.
 //!
-//! `ptc plan --store` says it in the plan. For other plans, whoever applies one first decides, and a note among the files of
-//! the user keeps that.
+//! Stores are told apart by their ids, wherever they are and however their places are written. `ptc plan --store` says it
+//! in the plan. For other plans, whoever applies one first decides, and a note among the files of the user keeps that. A
+//! store that a plan belongs to is never made: one that was made anew knows nothing of the plan.
 
-use anyhow::bail;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
 use ptc_server::effects::StoreJournal;
+use ptc_store::Store;
 use ptc_store::effects::NewEffect;
-use serde_json::Value as Json;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{Plan, apply};
+use crate::commands::undamaged;
 
-/// The name of a store: its file from the root, or the address of a database without a password and options.
-pub fn named(place: &str) -> anyhow::Result<String> {
+/// A store, as plans name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bound {
+    /// What tells it from every other store.
+    pub id: String,
+    /// Where it was, for people: a path, or an address without password and options.
+    pub place: String,
+}
+
+/// Characters of an id that messages show.
+const SHOWN: usize = 12;
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let id: String = self.id.chars().take(SHOWN).collect();
+        write!(f, "{id} ({})", self.place)
+    }
+}
+
+impl Bound {
+    /// The store that a plan is to be applied with, which is made if it is not there.
+    pub fn to(place: &str) -> anyhow::Result<Bound> {
+        Ok(open(place, Store::open)?.1)
+    }
+
+    /// Refuses a plan of this store in another.
+    fn agree(&self, found: &Bound) -> anyhow::Result<()> {
+        if self.id == found.id {
+            return Ok(());
+        }
+        let found_id: String = found.id.chars().take(SHOWN).collect();
+        bail!(
+            "the plan belongs to the store {self}, where it is written down what was done of it, and {} is another one, \
+             {found_id}; name the one that it belongs to with --store, wherever that is by now, or make a new plan",
+            found.place
+        )
+    }
+}
+
+/// Opens a store whose log is not damaged.
+fn open(
+    place: &str,
+    open: impl Fn(&str) -> Result<Store, ptc_store::StoreError>,
+) -> anyhow::Result<(StoreJournal, Bound)> {
+    undamaged(place)?;
+    let store = open(place)?;
+    let bound = Bound { id: store.id().to_owned(), place: named(place) };
+    Ok((StoreJournal::new(Arc::new(store)).openly(), bound))
+}
+
+/// Where a store is, for people: its file from the root, or the address of a database without a password and options.
+fn named(place: &str) -> String {
     let Some((scheme, rest)) = place.split_once("://") else {
-        return Ok(std::path::absolute(place)?.to_string_lossy().into_owned());
+        let whole = std::fs::canonicalize(place).or_else(|_| std::path::absolute(place));
+        return whole.map_or_else(|_| place.to_owned(), |path| path.to_string_lossy().into_owned());
     };
     let address = rest.split('?').next().unwrap_or_default();
-    Ok(match address.rsplit_once('@') {
+    match address.rsplit_once('@') {
         Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
         None => format!("{scheme}://{address}"),
-    })
+    }
+}
+
+/// The store that a plan is applied with.
+pub struct Opened {
+    /// Its journal.
+    pub journal: StoreJournal,
+    own: Bound,
+    notes: Option<Notes>,
+}
+
+impl Opened {
+    /// Opens the store that a plan belongs to, or for a plan that belongs to none the one that is asked for. `usual` is the
+    /// file of the user.
+    pub fn of(plan: &Plan, asked: Option<&str>, usual: Option<&str>) -> anyhow::Result<Opened> {
+        let notes = match usual.filter(|_| plan.store.is_none()).map(|place| open(place, Store::open)) {
+            Some(Ok((journal, own))) => Some(Notes { journal, own }),
+            Some(Err(error)) if asked.is_none() => return Err(error),
+            // Where a store is named, the files of the user are not needed.
+            Some(Err(_)) | None => None,
+        };
+        let place = match (asked, &plan.store, usual) {
+            (Some(place), ..) => place,
+            (None, Some(bound), _) if bound.place.contains("://") => {
+                bail!("the plan belongs to the store {bound}; give its whole address with --store")
+            }
+            (None, Some(bound), _) => bound.place.as_str(),
+            (None, None, Some(usual)) => usual,
+            (None, None, None) => bail!("there is no HOME to keep calls in; name a store with --store"),
+        };
+        let noted = notes.as_ref().map(|notes| notes.bound(plan)).transpose()?.flatten();
+        let (journal, own) = match plan.store.clone().or(noted) {
+            None => open(place, Store::open)?,
+            Some(bound) => {
+                let (journal, own) = open(place, Store::open_existing).with_context(|| {
+                    format!("the plan belongs to the store {bound}, and none is made in its place")
+                })?;
+                bound.agree(&own)?;
+                (journal, own)
+            }
+        };
+        Ok(Opened { journal, own, notes })
+    }
+
+    /// Notes that a plan belongs to this store from now on.
+    pub fn bind(&self, plan: &Plan) -> anyhow::Result<()> {
+        self.notes.as_ref().map_or(Ok(()), |notes| notes.bind(plan, &self.own))
+    }
 }
 
 /// The files of the user, where it is noted which plans belong to other stores.
-pub struct Notes {
+struct Notes {
     /// The journal of plans that were applied without naming a store.
-    pub journal: StoreJournal,
-    /// Its name.
-    pub name: String,
+    journal: StoreJournal,
+    /// The store that it is in.
+    own: Bound,
 }
 
 impl Notes {
-    /// Refuses a plan that belongs to another store than this.
-    pub fn check(&self, plan: &Plan, store: &str) -> anyhow::Result<()> {
+    /// The store that a plan belongs to, if it was applied before.
+    fn bound(&self, plan: &Plan) -> anyhow::Result<Option<Bound>> {
         let effects = self.journal.effects();
-        let noted = effects.of_scope(&scope(plan))?.into_iter().map(|note| note.identity).next();
-        let own = || effects.has(&apply::scope(plan)).map(|has| has.then(|| self.name.clone()));
-        let Some(bound) = noted.map_or_else(own, |noted| Ok(Some(noted)))? else { return Ok(()) };
-        agree(&bound, store)
+        if let Some(note) = effects.gaps(Some(&scope(plan)))?.into_iter().next() {
+            let place = note.args.as_str().unwrap_or("its place was not noted").to_owned();
+            return Ok(Some(Bound { id: note.identity, place }));
+        }
+        Ok(effects.has(&apply::scope(plan))?.then(|| self.own.clone()))
     }
 
-    /// Notes that a plan belongs to a store from now on.
-    pub fn bind(&self, plan: &Plan, store: &str) -> anyhow::Result<()> {
-        if store != self.name {
-            let note = NewEffect { identity: store, server: "", tool: "", args: &Json::Null };
+    fn bind(&self, plan: &Plan, store: &Bound) -> anyhow::Result<()> {
+        if store.id != self.own.id {
+            let note = NewEffect { identity: &store.id, server: "", tool: "", args: &json!(store.place) };
             self.journal.effects().begin(&scope(plan), &note)?;
         }
         Ok(())
     }
-}
-
-/// Refuses a plan of one store in another.
-pub fn agree(bound: &str, store: &str) -> anyhow::Result<()> {
-    if bound != store {
-        bail!(
-            "the plan belongs to the store {bound}, where it is written down what was done of it, and not to {store}; apply \
-             it with --store {bound}, or make a new plan"
-        );
-    }
-    Ok(())
 }
 
 fn scope(plan: &Plan) -> String {
@@ -78,8 +172,8 @@ mod tests {
             ("postgres://ptc:secret@db:5432/ptc?sslmode=disable", "postgres://ptc@db:5432/ptc"),
             ("postgres://db/ptc?password=secret", "postgres://db/ptc"),
         ] {
-            assert_eq!(named(place).expect("a name"), name);
+            assert_eq!(named(place), name);
         }
-        assert!(named("calls.db").expect("a name").ends_with("/calls.db"));
+        assert!(named("calls.db").ends_with("/calls.db"));
     }
 }

@@ -10,6 +10,7 @@ use ptc_lisp::machine::{Machine, Step};
 
 use super::agents::ptc_in;
 use super::examples::{readme, root};
+use super::journal;
 use super::tokens;
 
 /// Rows that need programs which may be missing, by how they begin, with the test that computes them.
@@ -214,6 +215,7 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("mcp-tools.md", "8 MiB", "crates/ptc-server/src/engine/turnlog.rs", "const LIVE_BYTES: usize = 8 << 20"),
     ("models.md", "16 MB", "crates/ptc-llm/src/remote/settings.rs", "max_reply_bytes: 16 << 20"),
     ("plan-and-effects.md", "256 bytes", "crates/ptc-server/src/engine/once.rs", "const KEY_BYTES: usize = 256"),
+    ("plan-and-effects.md", "24 hours", "crates/ptc-server/src/options/table.rs", "journal_retention_ms: u64 = 86_400_000"),
     ("plan-and-effects.md", "16 MiB", "crates/ptc-server/src/effects.rs", "const SEEN_BYTES: usize = 16 << 20"),
     ("preludes.md", "10 MiB", "crates/ptc-server/src/options/table.rs", "prelude_store_max_bytes: u64 = 10 << 20"),
     ("replay.md", "16 MiB", "crates/ptc-server/src/options/table.rs", "record_max_bytes: u64 = 16 << 20"),
@@ -229,9 +231,35 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("traces.md", "1 MB", "crates/ptc-trace/src/bound.rs", "event_bytes: 1 << 20"),
     ("upstreams.md", "30 seconds", "crates/ptc-upstream/src/mcp/lifecycle.rs", "Duration::from_secs(30)"),
     ("upstreams.md", "1 KiB", "crates/ptc-upstream/src/redact.rs", "const LARGEST_FOLDED: usize = 1024"),
+    ("sizing.md", "24 hours", "crates/ptc-server/src/options/table.rs", "journal_retention_ms: u64 = 86_400_000"),
+    ("sizing.md", "200 bytes", "crates/ptc/tests/cli/figures.rs", "const JOURNAL: (u32, usize) = (1_000, 200)"),
     ("viewer.md", "64 MB", "crates/ptc-viewer/src/playground.rs", "memory: 64 << 20"),
     ("viewer.md", "5 seconds", "crates/ptc-viewer/src/playground.rs", "const TIMEOUT: Duration = Duration::from_secs(5)"),
 ];
+
+/// Calls and requests with which the journal is measured, and the bytes of their arguments, answers and replies.
+const JOURNAL: (u32, usize) = (1_000, 200);
+
+/// The sizes of the page are those of the command that it names. Their share of tables and free pages depends on the version
+/// of SQLite a little.
+#[test]
+fn what_the_page_says_of_the_journal_comes_of_a_run() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("journal-figures");
+    let _ = fs::remove_dir_all(&folder);
+    let place = folder.join("store.db").to_string_lossy().into_owned();
+    let found = journal::measured(&place, JOURNAL.0, JOURNAL.1).expect("it is measured");
+    eprintln!("{} bytes for a call, {} for a request", found.call_bytes, found.request_bytes);
+    let page = text("docs/sizing.md");
+    let command = format!("--example journal {} {} ", JOURNAL.0, JOURNAL.1);
+    assert!(page.contains(&command), "the page names another command than {command}");
+    for (what, bytes) in [("a call", found.call_bytes), ("a request", found.request_bytes)] {
+        let begins = format!("| {what}");
+        let row = page.lines().find(|line| line.starts_with(&begins)).unwrap_or_else(|| panic!("{begins}"));
+        let said = row.split('|').nth(2).map(|cell| cell.replace([',', ' '], "")).unwrap_or_default();
+        let said: u64 = said.trim_end_matches("bytes").parse().unwrap_or_else(|_| panic!("{row}"));
+        assert!(said.abs_diff(bytes) * 20 <= bytes, "{what} takes {bytes} bytes, and the page says {said}");
+    }
+}
 
 /// Figures of things that are not ours.
 const FOREIGN: &[(&str, &str)] = &[
@@ -256,8 +284,8 @@ const APART: &[&str] = &[
 ];
 
 const UNITS: &[&str] = &[
-    "ms", "µs", "s", "seconds", "minutes", "bytes", "KB", "kB", "KiB", "MB", "MiB", "GB", "GiB", "tokens",
-    "%",
+    "ms", "µs", "s", "seconds", "minutes", "hours", "bytes", "KB", "kB", "KiB", "MB", "MiB", "GB", "GiB",
+    "tokens", "%",
 ];
 
 /// The figures of a page, outside of its blocks: a number with a unit behind it.

@@ -73,6 +73,13 @@ impl World {
         }
     }
 
+    /// Ends the server, so that nobody can reach it.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn stop(&mut self) {
+        self.server.kill().expect("kill -9");
+        self.server.wait().expect("it is gone");
+    }
+
     /// The command in the folder, with files of this user in it too.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));

@@ -1,4 +1,5 @@
-//! What operators rely on: the journal is forgotten in the time that they set, and a log that is damaged is told.
+//! What operators rely on: the journal is forgotten in the time that they set, and damage of a log is found before anything
+//! is repeated.
 
 use serde_json::{Value as Json, json};
 
@@ -41,25 +42,81 @@ fn replies_are_forgotten_after_the_time_that_was_set_and_open_calls_are_not() {
     });
 }
 
-#[test]
-fn a_server_whose_log_is_damaged_starts_and_says_so() {
-    let world = crate::keys::world("damaged-server-log");
-    let mut first = server(&world, "server.db", &[]);
-    for number in 0..8 {
+/// Requests under a key, each with a write that is made once.
+fn requests(server: &mut StdioServer, numbers: std::ops::Range<u32>) {
+    for number in numbers {
         let key = format!("k{number}");
         let request = json!({"name": "lisp_eval", "arguments": {"program": put(&key)},
                              "_meta": {"ptc/requestKey": key}});
-        assert_eq!(value(&first.ask(1, "tools/call", request)["result"]), "user=> :ok");
+        assert_eq!(value(&server.ask(1, "tools/call", request)["result"]), "user=> :ok");
     }
-    // Dropping it is kill -9.
-    drop(first);
+}
+
+/// Changes a byte of the log behind the tables and before the last commits.
+fn damage(world: &World) {
     let log = world.folder.join("server.db-wal");
     let mut bytes = std::fs::read(&log).expect("the log of a killed process");
-    // Behind the tables, and before the last commits.
-    let at = bytes.len() / 4 * 3;
+    let at = bytes.len() / 8 * 7;
     bytes[at] ^= 1;
     std::fs::write(&log, bytes).expect("changed");
+}
+
+#[test]
+fn a_server_whose_log_lost_what_was_acknowledged_does_not_start_unless_somebody_accepts_that() {
+    let world = crate::keys::world("damaged-server-log");
+    let mut first = server(&world, "server.db", &[]);
+    requests(&mut first, 0..8);
+    // Dropping it is kill -9.
+    drop(first);
+    damage(&world);
+    let before = std::fs::read(world.folder.join("server.db-wal")).expect("the log");
+    let refused =
+        ["mcp", "--upstreams-config", "upstreams.json", "--store", "server.db", "--ticket-keys", "keys"];
+    let (code, out, err) = world.run(&refused);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    for part in [
+        "of its log is broken",
+        "acknowledged",
+        "restore a backup",
+        "ptc store check server.db --accept-loss",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert_eq!(
+        std::fs::read(world.folder.join("server.db-wal")).expect("the log"),
+        before,
+        "it is left as it is"
+    );
+    let (code, out, err) = world.run(&["store", "check", "server.db", "--accept-loss"]);
+    assert_eq!(code, 0, "{out}{err}");
     let mut second = server(&world, "server.db", &[]);
-    second.log.wait_for("that its log is damaged", |line| line.contains("store_log_damaged"));
-    assert_eq!(second.eval(1, "(+ 1 2)"), "user=> 3", "it serves all the same");
+    assert_eq!(second.eval(1, "(+ 1 2)"), "user=> 3");
+}
+
+/// A disk writes parts of a log in any order until it is asked to write all of them. What it was not asked for was told to
+/// nobody.
+#[test]
+fn a_server_whose_log_was_torn_by_a_loss_of_power_starts_and_says_so() {
+    let world = crate::keys::world("torn-server-log");
+    let mut first = server(&world, "server.db", &[]);
+    requests(&mut first, 0..2);
+    let noted = world.folder.join("server.db-synced");
+    let synced = std::fs::read(&noted).expect("how far the log is on the disk");
+    requests(&mut first, 2..16);
+    drop(first);
+    // As if the disk had not been asked since.
+    std::fs::write(&noted, synced).expect("changed");
+    damage(&world);
+    for ending in ["", "-wal", "-synced"] {
+        let file = |name: &str| world.folder.join(format!("{name}{ending}"));
+        std::fs::copy(file("server.db"), file("looked-at.db")).expect("copied");
+    }
+    let mut second = server(&world, "server.db", &[]);
+    second.log.wait_for("that its log is torn", |line| {
+        line.contains("store_log_torn") && line.contains("nothing else is lost")
+    });
+    assert_eq!(second.eval(1, "(+ 1 2)"), "user=> 3");
+    let (code, out, err) = world.run(&["store", "check", "looked-at.db"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("as after a loss of power") && out.ends_with("nothing is wrong\n"), "{out}");
 }

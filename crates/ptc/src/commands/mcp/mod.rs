@@ -16,7 +16,7 @@ use ptc_server::engine::{Engine, Parts};
 use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS, Setting};
 use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
-use ptc_store::log_check::{self, Damage};
+use ptc_store::log_check::Damage;
 use ptc_store::preludes::{Bounds, Preludes};
 use ptc_upstream::config::PinPolicy;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError};
@@ -25,6 +25,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use self::clients::Client;
+use super::acknowledged;
 use super::approvals::{self, Posted};
 use super::eval::ignore_closed_pipe;
 use crate::agents::{Models, several};
@@ -196,17 +197,16 @@ struct Stores {
     named: Option<Arc<Store>>,
     /// Preludes: those in it, or in memory if there is only something to begin with.
     preludes: Option<Preludes>,
-    /// What is wrong with the log of the store.
-    damage: Option<Damage>,
+    /// What a loss of power has left of the log of the store.
+    torn: Option<Damage>,
 }
 
 impl Stores {
     fn open(options: &Options) -> anyhow::Result<Stores> {
         let open = |place: &str| Store::open(place).map(Arc::new);
-        let damage = match &options.store.0 {
-            Some(place) => log_check::damage(place.expose_secret())?,
-            None => None,
-        };
+        // Before it is opened. A server that lost its power must come up by itself; one that would repeat calls must not.
+        let place = options.store.0.as_ref();
+        let torn = place.map(|place| acknowledged(place.expose_secret())).transpose()?.flatten();
         let named = options.store.0.as_ref().map(|place| open(place.expose_secret())).transpose()?;
         let store = match (&named, &options.prelude_store_seed) {
             (Some(store), _) => Some(store.clone()),
@@ -222,7 +222,7 @@ impl Stores {
         if let (Some(preludes), Some(seed)) = (&preludes, &options.prelude_store_seed) {
             preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
         }
-        Ok(Stores { named, preludes, damage })
+        Ok(Stores { named, preludes, torn })
     }
 }
 
@@ -291,13 +291,9 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     for note in &notes {
         log.warn("configuration", note);
     }
-    let Stores { named: store, preludes, damage } = stores;
-    if let Some(damage) = damage {
-        // A server that lost its power must come up by itself, and that can look like this.
-        let what = format!(
-            "the store: {damage}; calls of requests that come again may be made again. `ptc store check` tells more"
-        );
-        log.warn("store_log_damaged", &what);
+    let Stores { named: store, preludes, torn } = stores;
+    if let Some(torn) = torn {
+        log.warn("store_log_torn", &format!("the store: {torn}"));
     }
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
     let retention = Duration::from_millis(options.journal_retention_ms);

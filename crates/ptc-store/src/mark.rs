@@ -1,0 +1,129 @@
+//! How far the log of a file was on the disk, noted in a small file beside it.
+//!
+//! Whoever syncs the log notes how many parts of it were there before. The note itself is not synced: it is where it was
+//! written when a process is killed, and a machine that loses its power may be left with an older one. So it never says
+//! too much. A log that lacks a part up to there has lost something that was acknowledged; what is broken behind it was
+//! told to nobody, because a disk may write parts in any order until it is asked to write them all.
+//!
+//! What other processes committed and did not sync themselves is noted with the next commit of whoever synced it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use ptc_system::private;
+use sha2::{Digest as _, Sha256};
+
+use crate::log_check::{FRAME, HEADER, number};
+use crate::sqlite::beside;
+
+/// What the name of the file has behind that of the store.
+pub(crate) const ENDING: &str = "-synced";
+
+/// How the file begins.
+const MAGIC: &[u8; 8] = b"ptcsync1";
+/// Bytes of the file: how it begins, the salt, the number of parts, and a checksum of these.
+const BYTES: usize = 32;
+
+/// So many parts of the log with this salt were on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// What tells the log from those that were in the file before.
+    pub salt: [u8; 8],
+    /// Parts from its beginning.
+    pub parts: u64,
+}
+
+impl Mark {
+    /// What of a log there is: so many parts, if they belong to the log that is written now.
+    pub fn reached(mut log: &File, parts: u64) -> io::Result<Option<Mark>> {
+        let Some(before) = parts.checked_sub(1) else { return Ok(None) };
+        let (mut header, mut frame) = ([0; HEADER], [0; FRAME]);
+        log.seek(SeekFrom::Start(0))?;
+        log.read_exact(&mut header)?;
+        let part = FRAME as u64 + u64::from(number(&header, 8));
+        log.seek(SeekFrom::Start(HEADER as u64 + before * part))?;
+        log.read_exact(&mut frame)?;
+        // Another process may have begun it anew, and then the part is of the log before.
+        let salt: [u8; 8] = frame[8..16].try_into().unwrap_or_default();
+        Ok((salt == header[16..24]).then_some(Mark { salt, parts }))
+    }
+
+    /// What was noted beside a store; nothing if nobody ever did, or if it cannot be read.
+    pub fn noted(store: &Path) -> Option<Mark> {
+        let mut bytes = [0; BYTES];
+        File::open(beside(store, ENDING)).and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
+        Mark::read(&bytes)
+    }
+
+    fn read(bytes: &[u8; BYTES]) -> Option<Mark> {
+        let (said, sum) = bytes.split_at(24);
+        let parts = u64::from_be_bytes(said[16..].try_into().ok()?);
+        let known = said.starts_with(MAGIC) && sum == &Sha256::digest(said)[..8];
+        Some(Mark { salt: said[8..16].try_into().ok()?, parts }).filter(|_| known)
+    }
+
+    fn bytes(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..16].copy_from_slice(&self.salt);
+        bytes[16..24].copy_from_slice(&self.parts.to_be_bytes());
+        let sum = Sha256::digest(&bytes[..24]);
+        bytes[24..].copy_from_slice(&sum[..8]);
+        bytes
+    }
+}
+
+/// The file, for whoever syncs the log.
+pub(crate) struct Marker(File);
+
+impl Marker {
+    /// Opens the file beside a store, and makes it where it is missing: on the disk at once, because a log beside which
+    /// nothing was ever noted tells nothing.
+    pub fn open(store: &Path) -> io::Result<Marker> {
+        let path = beside(store, ENDING);
+        match private::create_new(&path) {
+            Ok(mut file) => {
+                file.write_all(&Mark::default().bytes())?;
+                file.sync_all()?;
+                #[cfg(unix)]
+                if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                    File::open(folder)?.sync_all()?;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        OpenOptions::new().read(true).write(true).open(path).map(Marker)
+    }
+
+    /// Notes that so much of the log is on the disk, unless another process noted more of it.
+    pub fn note(&mut self, mark: &Mark) -> io::Result<()> {
+        let mut bytes = [0; BYTES];
+        self.0.seek(SeekFrom::Start(0))?;
+        let there = self.0.read_exact(&mut bytes).ok().and_then(|()| Mark::read(&bytes));
+        if there.is_some_and(|there| there.salt == mark.salt && there.parts >= mark.parts) {
+            return Ok(());
+        }
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.write_all(&mark.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written_and_not_if_it_was_changed() {
+        let mark = Mark { salt: *b"12345678", parts: 4_711 };
+        let bytes = mark.bytes();
+        assert_eq!(Mark::read(&bytes), Some(mark));
+        for at in 0..BYTES {
+            let mut changed = bytes;
+            changed[at] ^= 1;
+            assert_eq!(Mark::read(&changed), None, "byte {at}");
+        }
+        assert_eq!(Mark::read(&[0; BYTES]), None);
+    }
+}

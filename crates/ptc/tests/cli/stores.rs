@@ -1,0 +1,230 @@
+//! Stores as commands meet them: a plan belongs to one of them, wherever that is, and looking at one changes nothing.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::postgres::Server as Postgres;
+use super::world::World;
+
+const PUT: &str = "(tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})";
+
+/// A world, and a plan of one write that belongs to a store.
+fn planned(name: &str, store: &str) -> World {
+    let world = World::start(name);
+    plan(&world, store);
+    world
+}
+
+fn plan(world: &World, store: &str) {
+    world.write("program.clj", PUT);
+    let args =
+        ["plan", "program.clj", "--upstreams-config", "upstreams.json", "-o", "plan.json", "--store", store];
+    let (code, out, err) = world.run(&args);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+fn apply(world: &World, store: &[&str]) -> (i32, String, String) {
+    let named = store.iter().flat_map(|store| ["--store", store]);
+    world.run(&["apply", "plan.json"].into_iter().chain(named).collect::<Vec<_>>())
+}
+
+/// Applies a plan with a store that is refused, before anything is made.
+fn refused(world: &World, store: &[&str]) -> String {
+    let (code, out, err) = apply(world, store);
+    assert_eq!((code, out.as_str(), world.count("came a")), (2, "", 0), "{store:?}: {err}");
+    assert!(err.contains("the plan belongs to the store "), "{err}");
+    err
+}
+
+fn applied(world: &World, store: &[&str]) {
+    let (code, out, err) = apply(world, store);
+    assert_eq!((code, world.count("came a")), (0, 1), "{store:?}: {out}{err}");
+}
+
+#[test]
+fn a_plan_is_applied_with_its_store_however_that_is_named_and_wherever_it_was_moved() {
+    for (name, place) in [
+        ("plan-dots", "./folder/../one.db"),
+        ("plan-link", "link.db"),
+        ("plan-folder-link", "linked/one.db"),
+        ("plan-moved", "moved.db"),
+    ] {
+        let world = planned(name, "one.db");
+        fs::create_dir(world.folder.join("folder")).expect("a folder");
+        match name {
+            "plan-link" => symlink("one.db", world.folder.join("link.db")).expect("a link"),
+            "plan-folder-link" => symlink(".", world.folder.join("linked")).expect("a link"),
+            "plan-moved" => {
+                fs::rename(world.folder.join("one.db"), world.folder.join("moved.db")).expect("moved");
+                let err = refused(&world, &[]);
+                assert!(err.contains("/one.db)") && err.contains("there is no such file"), "{err}");
+            }
+            _ => {}
+        }
+        applied(&world, &[place]);
+        assert_eq!(world.folder.join("one.db").exists(), name != "plan-moved", "no store is made");
+    }
+}
+
+#[test]
+fn a_plan_is_refused_where_another_store_is_and_none_is_made() {
+    let world = planned("plan-anew", "one.db");
+    let kept = world.folder.join("kept.db");
+    fs::rename(world.folder.join("one.db"), &kept).expect("moved");
+    refused(&world, &["one.db"]);
+    assert!(!world.folder.join("one.db").exists(), "nothing is made in its place");
+    // Somebody else made one there.
+    assert_eq!(world.run(&["effects", "--store", "kept.db"]).0, 0);
+    world.write("other.clj", "1");
+    let another = ["plan", "other.clj", "--upstreams-config", "upstreams.json", "--store", "one.db"];
+    assert_eq!(world.run(&another).0, 0);
+    let err = refused(&world, &[]);
+    assert!(err.contains("is another one, "), "{err}");
+    applied(&world, &["kept.db"]);
+}
+
+#[test]
+fn a_plan_without_a_store_of_its_own_stays_with_the_one_that_it_was_applied_with_first() {
+    let world = World::start("plan-noted");
+    world.write("program.clj", PUT);
+    let args = ["plan", "program.clj", "--upstreams-config", "upstreams.json", "-o", "plan.json"];
+    assert_eq!(world.run(&args).0, 0);
+    applied(&world, &["one.db"]);
+    let (one, moved) = (world.folder.join("one.db"), world.folder.join("moved.db"));
+    fs::rename(&one, &moved).expect("moved");
+    let (code, _, err) = apply(&world, &["one.db"]);
+    assert!(code == 2 && err.contains("none is made in its place") && !one.exists(), "{err}");
+    let (code, out, _) = apply(&world, &["moved.db"]);
+    assert!(code == 1 && out.ends_with("the plan was applied already; nothing was done\n"), "{out}");
+    assert_eq!(world.count("came a"), 1);
+}
+
+/// A copy does not know what is done after it was made, so a plan would be done once in each.
+#[test]
+fn a_plan_is_applied_with_no_copy_of_its_store() {
+    let world = planned("plan-copied", "one.db");
+    for args in [&["store", "backup", "one.db", "copy.db"], &["store", "restore", "copy.db", "restored.db"]] {
+        let (code, out, err) = world.run(args);
+        assert_eq!(code, 0, "{out}{err}");
+    }
+    refused(&world, &["copy.db"]);
+    refused(&world, &["restored.db"]);
+    applied(&world, &[]);
+}
+
+#[test]
+fn a_plan_belongs_to_one_store_of_a_database_and_to_no_dump_of_it() {
+    let Some(server) = Postgres::start("bound") else { return };
+    let (one, two) = (server.place("one"), server.place("two"));
+    let world = planned("plan-postgres", &one);
+    plan(&world, &two);
+    // Both addresses are the same up to the `?`.
+    plan(&world, &one);
+    let secret = two.replacen("ptc@", "ptc:ptc-sentinel-7f3a@", 1);
+    let err = refused(&world, &[&secret]);
+    assert!(err.contains("postgres://ptc@") && !err.contains("sentinel"), "{err}");
+    let err = refused(&world, &[]);
+    assert!(err.contains("give its whole address with --store"), "{err}");
+    let dump = server.dump("one");
+    let elsewhere = Postgres::start("bound-copy").expect("it was there before");
+    let copy = elsewhere.load("one", &dump);
+    refused(&world, &[&copy]);
+    let empty = elsewhere.place("empty");
+    let err = refused(&world, &[&empty]);
+    assert!(err.contains("there is no store in this database"), "{err}");
+    // In another order, with another name for the connection.
+    let (address, query) = one.split_once('?').expect("options");
+    let turned: Vec<&str> = query.split('&').rev().collect();
+    applied(&world, &[&format!("{address}?application_name=x&{}", turned.join("&"))]);
+}
+
+#[test]
+fn a_plan_that_was_applied_is_told_as_applied_when_its_server_is_gone() {
+    let mut world = planned("plan-offline", "one.db");
+    applied(&world, &[]);
+    world.stop();
+    let (code, out, err) = apply(&world, &[]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("was done before\n") && !out.contains("may or may not"), "{out}");
+    assert!(out.ends_with("the plan was applied already; nothing was done\n"), "{out}");
+    let (code, out, _) = world.run(&["apply", "plan.json", "--json"]);
+    assert!(code == 1 && out.contains("\"applied_already\""), "{out}");
+}
+
+#[test]
+fn a_call_that_never_left_is_told_as_not_made() {
+    let mut world = World::start("plan-half");
+    world.write("program.clj", &format!("(do {PUT} {})", PUT.replace("\"a\"", "\"b\"")));
+    let args = ["plan", "program.clj", "--upstreams-config", "upstreams.json", "-o", "plan.json"];
+    assert_eq!(world.run(&args).0, 0);
+    world.hold(&["came a"]);
+    let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
+    world.wait_for("came a");
+    process.kill().expect("kill -9");
+    process.wait().expect("it is gone");
+    world.stop();
+    let (code, out, _) = world.run(&["apply", "plan.json"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(code == 1 && lines[0].contains("outcome unknown"), "{out}");
+    assert!(lines[1].contains("failed: ") && lines[1].ends_with("; it was not made"), "{out}");
+}
+
+#[test]
+fn a_look_at_a_database_without_a_store_makes_none() {
+    let Some(server) = Postgres::start("looked") else { return };
+    let (world, place) = (World::start("looked-at"), server.place("empty"));
+    let secret = place.replacen("ptc@", "ptc:ptc-sentinel-7f3a@", 1);
+    for args in
+        [&["store", "check", &secret][..], &["tickets", "--store", &secret], &["effects", "--store", &secret]]
+    {
+        let (code, out, err) = world.run(args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains("there is no store in this database") && !err.contains("sentinel"), "{err}");
+    }
+    let mut client = ::postgres::Client::connect(&place, ::postgres::NoTls).expect("connects");
+    let made = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'empty'";
+    assert_eq!(client.query_one(made, &[]).expect("a count").get::<_, i64>(0), 0);
+    plan(&world, &place);
+    let (code, out, err) = world.run(&["store", "check", &secret]);
+    assert!(code == 0 && out.ends_with("nothing is wrong\n") && !out.contains("sentinel"), "{out}{err}");
+}
+
+#[test]
+fn a_store_with_damaged_pages_is_told_with_what_can_be_saved() {
+    let world = planned("damaged-pages", "one.db");
+    applied(&world, &[]);
+    // Whoever looks last copies the log into the file.
+    assert_eq!(world.run(&["store", "check", "one.db"]).0, 0);
+    let file = world.folder.join("one.db");
+    let mut bytes = fs::read(&file).expect("the store");
+    // The page of the journal: its rows are the only ones with this text.
+    let text = b"worldput";
+    let at = bytes.windows(text.len()).position(|window| window == text).expect("a row") / 4_096 * 4_096;
+    bytes[at..at + 4_096].fill(0x5a);
+    fs::write(&file, &bytes).expect("changed");
+    let (code, out, err) = world.run(&["store", "check", "one.db"]);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    for part in [
+        "these tables can be read to their ends: ",
+        "these cannot: ptc_effects",
+        "store restore",
+        "store rescue",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert_eq!(fs::read(&file).expect("the store"), bytes, "it is left as it is");
+    let (code, out, err) = world.run(&["store", "rescue", "one.db", "saved.db"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("ptc_effects: 0 rows; the others cannot be read\n"), "{out}");
+    assert!(out.ends_with("saved.db has what could be read of one.db\n"), "{out}");
+    assert_eq!(world.run(&["store", "check", "saved.db"]).1, "saved.db: nothing is wrong\n");
+    let (code, _, err) = apply(&world, &["saved.db"]);
+    assert!(
+        code == 2 && err.contains("the plan belongs to the store "),
+        "what was done of it is lost: {err}"
+    );
+    fs::write(&file, [b"SQLite format 3\0".as_slice(), &[0x5a; 8_000]].concat()).expect("changed");
+    let (code, out, err) = world.run(&["store", "check", "one.db"]);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(out.contains("no table of it can be read"), "{out}");
+}
