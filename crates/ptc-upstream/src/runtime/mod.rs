@@ -28,7 +28,6 @@ pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
 pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, numbered};
 pub use self::ledger::{Account, CatalogOp, UnderWay};
-pub use self::preludes::hidden_servers;
 pub use self::rehearse::{HeldBack, Rehearsed};
 use self::upstream::{Standard, Upstream};
 use crate::catalog::Catalog;

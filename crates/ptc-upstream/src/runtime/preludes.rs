@@ -18,16 +18,20 @@ const WHY: usize = 200;
 /// Why an operation is not offered, and in words if there is more to say.
 type Withheld = (Offer, Option<String>);
 
-/// What people should know of servers whose names a prelude uses for something else, a line for each.
-pub fn hidden_servers<'n>(prelude: &Prelude, servers: impl IntoIterator<Item = &'n str>) -> Vec<String> {
-    let hidden = servers.into_iter().filter(|name| prelude.namespaces().iter().any(|ns| ns.name == *name));
-    let told = hidden.map(|name| {
-        format!(
-            "upstream '{name}': {name}/ is a namespace of the prelude; programs call its tools as (tool/call {{:server \
-             \"{name}\" :tool \"…\" :args {{…}}}}); under another name they are functions"
-        )
-    });
-    told.collect()
+impl Catalog {
+    /// What people should know of servers whose names a prelude uses for something else, a line for each. Whoever brings
+    /// upstreams and a prelude together tells it once.
+    pub fn hidden_by(&self, prelude: &Prelude) -> Vec<String> {
+        let names = self.servers().iter().map(|server| server.name.as_str());
+        let hidden = names.filter(|name| prelude.namespaces().iter().any(|ns| ns.name == *name));
+        let told = hidden.map(|name| {
+            format!(
+                "upstream '{name}': {name}/ is a namespace of the prelude; programs call its tools as (tool/call {{:server \
+                 \"{name}\" :tool \"…\" :args {{…}}}}); under another name they are functions"
+            )
+        });
+        told.collect()
+    }
 }
 
 impl RunContext {

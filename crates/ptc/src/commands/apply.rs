@@ -97,7 +97,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     }
     let journal = effects::journal(Some(place), None)?;
     let begun = journal.effects().has(&apply::scope(&plan))?;
-    let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start()?;
+    let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start(None)?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let mut said = Said { json: args.json, redactor: upstreams.redactor().clone() };
     if plan.writes.is_empty() {
