@@ -154,7 +154,10 @@ impl Upstreams {
         }
         let wrong: Vec<Error> = nowhere(&planned, &catalog)
             .into_iter()
-            .map(|each| Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix))
+            .map(|each| {
+                let error = Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix);
+                each.place.into_iter().fold(error, Error::at)
+            })
             .collect();
         if wrong.is_empty() { Ok(manifest) } else { Err(wrong) }
     }

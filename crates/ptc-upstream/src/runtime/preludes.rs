@@ -95,7 +95,12 @@ impl Upstreams for RunContext {
     /// As they were when the run first asked: what a program is allowed to name does not change under it.
     fn servers(&self) -> Arc<Servers> {
         let run = self.run();
-        run.servers.get_or_init(|| run.view().names_for_programs()).clone()
+        let named = || match run.journal {
+            // Calls that are in it are answered from there, whatever there is by now.
+            Some(_) => run.view().names_left_open(),
+            None => run.view().names_for_programs(),
+        };
+        run.servers.get_or_init(named).clone()
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {

@@ -82,7 +82,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mut note = |note: String| errln!("ptc: {note}");
     let checked = admitted.map_err(|error| vec![error]).and_then(|()| match &upstreams {
         Some(upstreams) => upstreams.check(&mut machine, &source, &tools, &mut note),
-        None => machine.check_all(&source),
+        None => machine.check_all(&source).and_then(|manifest| match manifest.failing() {
+            Some(error) => Err(vec![error.clone()]),
+            None => Ok(manifest),
+        }),
     });
     let manifest = match checked {
         Ok(manifest) => manifest,

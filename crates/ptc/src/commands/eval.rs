@@ -303,6 +303,7 @@ impl Args {
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
             servers: named(&tools.servers()),
+            closed: tools.servers().is_closed(),
             discovery: tools.has_discovery(),
             strict_inputs: true,
             prelude: common.lent.as_deref().map(Lent::of),
