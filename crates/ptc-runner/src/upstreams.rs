@@ -166,11 +166,13 @@ impl Upstreams {
         self.runtime.catalog()
     }
 
-    /// What people should know before a run begins: servers that could not be reached.
-    pub fn notes(&self) -> Vec<String> {
+    /// What people should know before a run of an agent begins: servers that could not be reached, and those whose names
+    /// its prelude uses for something else.
+    pub fn notes(&self, agent: &Agent) -> Vec<String> {
         let states = self.runtime.states().into_iter();
         let failed = states.filter_map(|state| Some(format!("upstream {}: {}", state.name, state.fault?)));
-        failed.collect()
+        let prelude = agent.options().prelude.iter();
+        failed.chain(prelude.flat_map(|prelude| self.catalog().hidden_by(prelude))).collect()
     }
 
     /// Ends the run: later calls fail. Gives the account, once. The runtime goes on for others.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ptc_lisp::analyze::{Manifest, Source, ToolUse, closest};
+use ptc_lisp::span::Span;
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog::Catalog;
@@ -80,6 +81,8 @@ pub struct PlannedUse {
     pub asks: Vec<String>,
     /// Servers that it may reach and whose tools are not known.
     pub unlisted: Vec<String>,
+    /// Where it stands in the program; nothing for what a prelude or an earlier program calls.
+    pub place: Option<Span>,
 }
 
 impl PlannedUse {
@@ -120,8 +123,9 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
     let uses = manifest.uses.iter().enumerate();
     uses.map(|(at, tool_use)| {
         let sources = manifest.sources.get(at).unwrap_or(&none);
+        let place = manifest.places.get(at).copied().flatten();
         match tool_use.tool.as_str() {
-            CALL => upstream_use(tool_use, sources, catalog),
+            CALL => PlannedUse { place, ..upstream_use(tool_use, sources, catalog) },
             name => {
                 let effect = policy.host_tools.get(name).copied().unwrap_or(EffectClass::Unknown);
                 PlannedUse {
@@ -134,6 +138,7 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
                     sources: sources.clone(),
                     asks: Vec::new(),
                     unlisted: Vec::new(),
+                    place,
                 }
             }
         }
@@ -182,6 +187,7 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
         sources: own.collect(),
         asks,
         unlisted,
+        place: None,
     }
 }
 
@@ -199,13 +205,16 @@ pub struct Nowhere {
     pub message: String,
     /// What may have been meant, and what there is.
     pub fix: String,
+    /// Where it stands in the program, if it stands there.
+    pub place: Option<Span>,
 }
 
 /// The calls of a program that name a server or a tool that is not there.
 pub fn nowhere(planned: &[PlannedUse], catalog: &Catalog) -> Vec<Nowhere> {
     let mut found: Vec<Nowhere> = Vec::new();
     for each in planned.iter().filter_map(|each| each.nowhere(catalog)) {
-        if !found.contains(&each) {
+        // A target that is wrong in several places is told once, where it stands first.
+        if !found.iter().any(|known| known.message == each.message) {
             found.push(each);
         }
     }
@@ -227,6 +236,7 @@ impl PlannedUse {
                     reason: "unknown_server",
                     message: format!("there is no upstream {server}"),
                     fix: format!("{}the upstreams are {}", meant(closest(server, names)), catalog.names()),
+                    place: self.place,
                 })
             }
             // A server without tools has none that could be computed.
@@ -237,6 +247,7 @@ impl PlannedUse {
                     reason: "unknown_tool",
                     message: format!("{server} has no tool {tool}"),
                     fix: format!("{}its tools are {}", meant(closest(tool, names)), known.tool_names()),
+                    place: self.place,
                 })
             }
         }

@@ -13,7 +13,7 @@ use ptc_lisp::prelude::{self, Prelude};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::{PlannedUse, Policy, Refusal, nowhere, plan, unlisted};
-use ptc_upstream::runtime::{EffectJournal, Rehearsed, hidden_servers};
+use ptc_upstream::runtime::{EffectJournal, Rehearsed};
 use ptc_upstream::{
     Account, Caps, Config, Redactor, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode, shapes,
 };
@@ -70,8 +70,9 @@ impl UpstreamArgs {
         }
     }
 
-    /// Starts the upstreams; nothing if none were asked for.
-    pub fn start(&self) -> anyhow::Result<Option<Upstreams>> {
+    /// Starts the upstreams; nothing if none were asked for. What people should know of them is told, also of those whose
+    /// names the prelude of the programs uses for something else.
+    pub fn start(&self, prelude: Option<&Prelude>) -> anyhow::Result<Option<Upstreams>> {
         let Some(path) = &self.upstreams_config else { return Ok(None) };
         let config = Config::from_file(path).map_err(|error| anyhow!("{error}"))?;
         let secrets = Secrets::resolve(&config).map_err(|error| anyhow!("{}: {error}", path.display()))?;
@@ -94,6 +95,9 @@ impl UpstreamArgs {
             }
         }
         for note in &config.notes {
+            errln!("ptc: {note}");
+        }
+        for note in prelude.iter().flat_map(|prelude| runtime.catalog().hidden_by(prelude)) {
             errln!("ptc: {note}");
         }
         let defaults = Caps::default();
@@ -150,7 +154,10 @@ impl Upstreams {
         }
         let wrong: Vec<Error> = nowhere(&planned, &catalog)
             .into_iter()
-            .map(|each| Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix))
+            .map(|each| {
+                let error = Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix);
+                each.place.into_iter().fold(error, Error::at)
+            })
             .collect();
         if wrong.is_empty() { Ok(manifest) } else { Err(wrong) }
     }
@@ -160,15 +167,6 @@ impl Upstreams {
         let context = self.context();
         self.tokio.block_on(context.look_up(manifest));
         context.admit(manifest)
-    }
-
-    /// Tells of servers whose names a prelude uses for something else.
-    pub fn tell_hidden(&self, prelude: Option<&Prelude>) {
-        let Some(prelude) = prelude else { return };
-        let catalog = self.runtime.catalog();
-        for note in hidden_servers(prelude, catalog.servers().iter().map(|server| server.name.as_str())) {
-            errln!("ptc: {note}");
-        }
     }
 
     /// Begins a program.

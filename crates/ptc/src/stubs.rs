@@ -92,7 +92,7 @@ fn named(upstream: &BTreeMap<String, Stub>) -> Servers {
     for (server, tool) in upstream.keys().filter_map(|name| name.split_once('/')) {
         servers.entry(server.to_owned()).or_default().get_or_insert_default().push(tool.to_owned());
     }
-    Servers::new(servers)
+    Servers::new(servers).closed()
 }
 
 /// Reads a file of canned tools. Names with a slash belong to upstreams; an object of `tools` and

@@ -56,6 +56,8 @@ mod repl;
 mod resume;
 #[path = "cli/setup.rs"]
 mod setup;
+#[path = "cli/setup_places.rs"]
+mod setup_places;
 #[path = "../../ptc-store/tests/it/skip.rs"]
 mod skip;
 #[path = "cli/stores.rs"]

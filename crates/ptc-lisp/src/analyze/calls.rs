@@ -3,6 +3,7 @@
 
 use super::build::At;
 use super::node::{Node, NodeKind};
+use super::resolve::UPSTREAM;
 use super::{Analyzer, Result, malformed, meant, suggest, wrong_count};
 use crate::builtins::{Run, registry};
 use crate::code::Const;
@@ -134,7 +135,10 @@ impl Analyzer<'_> {
         if positional {
             return Err(Error::positional_arguments(&name).at(span));
         }
-        self.manifest.add_call(&name, &nodes);
+        self.manifest.add_call(&name, &nodes, span);
+        if name == UPSTREAM {
+            self.note_nowhere(span);
+        }
         let function = Node::new(NodeKind::Const(Const::Tool(name)), span);
         Ok(Node::new(NodeKind::Call(Box::new(function), nodes), span))
     }

@@ -8,6 +8,8 @@ use serde_json::{Map, Number, Value as Json};
 use super::node::{Node, NodeKind};
 use crate::builtins::registry;
 use crate::code::Const;
+use crate::error::Error;
+use crate::span::Span;
 
 /// A use of a tool in a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,10 @@ pub struct Manifest {
     /// Where the arguments of each use come from, as far as their names are known; those of an upstream's
     /// tool are named `args.name`. Dumps do not keep it.
     pub sources: Vec<BTreeMap<String, Source>>,
+    /// Where each use stands in the text of the program; nothing for what stands elsewhere. Dumps do not keep it.
+    pub places: Vec<Option<Span>>,
+    /// The first call that cannot work whatever happens before it: the program is not run.
+    failing: Option<Box<Error>>,
     /// How many loops and functions are around the place being analysed: there a call can repeat.
     pub(super) repeats: usize,
 }
@@ -59,13 +65,14 @@ pub struct Manifest {
 impl Manifest {
     /// A manifest of these uses.
     pub(crate) fn of(uses: Vec<ToolUse>) -> Manifest {
-        Manifest { uses, sources: Vec::new(), repeats: 0 }
+        Manifest { uses, ..Manifest::default() }
     }
 
     /// Notes a call at the place being analysed.
-    pub(super) fn add_call(&mut self, tool: &str, args: &[Node]) {
+    pub(super) fn add_call(&mut self, tool: &str, args: &[Node], span: Span) {
         let at_most = (self.repeats == 0).then_some(1);
         self.sources.push(sources(tool, args));
+        self.places.push(Some(span));
         let (args, complete) = match literal_args(tool, args) {
             Some((args, complete)) => (Some(args), complete),
             None => (None, false),
@@ -76,6 +83,7 @@ impl Manifest {
     /// Notes a tool that is handed on as a value: who calls it, and how, is not known.
     pub(crate) fn add_mention(&mut self, tool: &str) {
         self.sources.push(BTreeMap::new());
+        self.places.push(None);
         self.uses.push(ToolUse { tool: tool.to_owned(), args: None, complete: false, at_most: None });
     }
 
@@ -85,8 +93,29 @@ impl Manifest {
         let tool_use = ToolUse { at_most: None, ..tool_use };
         if !self.uses.contains(&tool_use) {
             self.sources.push(BTreeMap::new());
+            self.places.push(None);
             self.uses.push(tool_use);
         }
+    }
+
+    /// The server and the tool that the last call names, if they are written in the program; a tool may be computed.
+    pub(super) fn written_target(&self) -> Option<(&str, Option<&str>)> {
+        let args = self.uses.last()?.args.as_ref()?;
+        let text = |name: &str| args.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let (server, tool) = (text("server")?, text("tool"));
+        let computed = || self.sources.last().is_some_and(|sources| sources.contains_key("tool"));
+        // A call without a tool is another mistake.
+        (tool.is_some() || !args.contains_key("tool") && computed()).then_some((server, tool))
+    }
+
+    /// Notes a call that cannot work.
+    pub(super) fn fail_with(&mut self, error: Error) {
+        self.failing.get_or_insert_with(|| Box::new(error));
+    }
+
+    /// The first call that cannot work, as the error that it would raise: a program with one is refused when it is loaded.
+    pub fn failing(&self) -> Option<&Error> {
+        self.failing.as_deref()
     }
 
     pub(super) fn settle(&mut self) {

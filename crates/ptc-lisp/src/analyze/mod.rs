@@ -155,6 +155,8 @@ pub(crate) struct Analyzer<'a> {
     depth: usize,
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
     trying: usize,
+    /// The same with those around functions: what they catch may come from a function that is written in them.
+    guarded: usize,
     gensyms: u32,
     /// Mistakes so far, where analysis goes on behind them; otherwise the first one ends it.
     mistakes: Option<Vec<Error>>,
@@ -183,6 +185,7 @@ impl<'a> Analyzer<'a> {
             namespaces: namespaces::Namespaces::default(),
             depth: 0,
             trying: 0,
+            guarded: 0,
             gensyms: 0,
             mistakes: None,
         }

@@ -266,8 +266,10 @@ impl Analyzer<'_> {
         let (body, clauses) = args.split_at(split);
         let recur = self.scopes.current().recur.take();
         self.trying += 1;
+        self.guarded += 1;
         let body = self.body(body, span, false);
         self.trying -= 1;
+        self.guarded -= 1;
         let body = body?;
         let mut catches = Vec::new();
         let mut finally = None;

@@ -17,7 +17,11 @@ use crate::syntax::Form;
 /// The upstream servers that programs may call, by name, each with the names of its tools, sorted; without them while
 /// they have not been listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Servers(BTreeMap<String, Option<Vec<String>>>);
+pub struct Servers {
+    named: BTreeMap<String, Option<Vec<String>>>,
+    /// Whether there is nothing else.
+    closed: bool,
+}
 
 impl Servers {
     /// These servers.
@@ -26,28 +30,41 @@ impl Servers {
             tools.sort_unstable();
             tools
         };
-        Servers(servers.into_iter().map(|(name, tools)| (name, tools.map(sorted))).collect())
+        let named = servers.into_iter().map(|(name, tools)| (name, tools.map(sorted))).collect();
+        Servers { named, closed: false }
+    }
+
+    /// The same, and there are no others: neither servers, nor tools of those that have been listed. A call of something
+    /// else cannot work, which programs are told before they run.
+    #[must_use]
+    pub fn closed(self) -> Servers {
+        Servers { closed: true, ..self }
+    }
+
+    /// Whether there are no others.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.named.is_empty()
     }
 
     /// All of them, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
-        self.0.iter().map(|(name, tools)| (name.as_str(), tools.as_deref()))
+        self.named.iter().map(|(name, tools)| (name.as_str(), tools.as_deref()))
     }
 
     /// The tools of the server of exactly this name, if there is one: none while they have not been listed.
     pub(crate) fn tools_of(&self, name: &str) -> Option<&[String]> {
-        self.0.get(name).map(|tools| tools.as_deref().unwrap_or_default())
+        self.named.get(name).map(|tools| tools.as_deref().unwrap_or_default())
     }
 
     /// The server that `name` stands for: the one of that name, else the only one that differs in hyphens and
     /// underscores.
     fn find(&self, name: &str) -> Option<(&str, Option<&[String]>)> {
-        if let Some((name, tools)) = self.0.get_key_value(name) {
+        if let Some((name, tools)) = self.named.get_key_value(name) {
             return Some((name, tools.as_deref()));
         }
         let hyphened = |name: &str| name.replace('_', "-");
@@ -155,6 +172,28 @@ impl Analyzer<'_> {
             || self.world.exports().is_some_and(|exports| exports.prelude.namespace_number(ns).is_some())
     }
 
+    /// Notes that a `tool/call` cannot work, because there is nothing that has the names it writes. Where the error could be
+    /// caught it is left to the run.
+    pub(super) fn note_nowhere(&mut self, span: Span) {
+        /// Longer names than anything has are left to the run, whose message cuts them.
+        const LONGEST: usize = 80;
+        let Some(servers) = self.world.servers().filter(|servers| servers.closed && self.guarded == 0) else {
+            return;
+        };
+        let Some((server, tool)) = self.manifest.written_target() else { return };
+        if server.len() > LONGEST || tool.is_some_and(|tool| tool.len() > LONGEST) {
+            return;
+        }
+        let error = match (servers.named.get(server), tool) {
+            (None, _) => no_upstream(server, servers),
+            (Some(Some(tools)), Some(tool)) if granted_as(tools, tool).is_none() => {
+                no_tool(server, tool, tools)
+            }
+            _ => return,
+        };
+        self.manifest.fail_with(error.at(span));
+    }
+
     /// The server that may have been meant by an unknown namespace, or all that there are.
     pub(super) fn meant_server(&self, ns: &str, local: &str) -> Option<String> {
         /// So many servers are named.
@@ -168,6 +207,30 @@ impl Analyzer<'_> {
         let more = if names.len() > NAMED { " and more: (tool/servers)" } else { "" };
         (!names.is_empty()).then(|| format!("there is no upstream server {ns}; there are {shown}{more}"))
     }
+}
+
+/// `tool/call` says in the same words at run time what is not there.
+fn no_upstream(server: &str, servers: &Servers) -> Error {
+    let names: Vec<&str> = servers.iter().map(|(name, _)| name).collect();
+    let message = format!("no upstream '{server}' configured. Configured upstreams: {}", names.join(", "));
+    let hint = match suggest::closest(server, names.iter().copied()) {
+        Some(best) => format!("did you mean :server \"{best}\"?"),
+        None => "(tool/servers) tells what each is for".to_owned(),
+    };
+    Error::new(ErrorKind::Runtime, message).hint(hint)
+}
+
+fn no_tool(server: &str, tool: &str, tools: &[String]) -> Error {
+    /// So many tools are named.
+    const NAMED: usize = 20;
+    let mut named: Vec<&str> = tools.iter().take(NAMED).map(String::as_str).collect();
+    if tools.len() > NAMED {
+        named.push("…");
+    }
+    let message = format!("no tool '{tool}' in upstream '{server}'. Known tools: {}", named.join(", "));
+    let near = suggest::closest(tool, tools.iter().map(String::as_str));
+    let near = near.map(|best| format!("did you mean :tool \"{best}\"? ")).unwrap_or_default();
+    Error::new(ErrorKind::Runtime, message).hint(format!("{near}(dir '{server}) lists its tools"))
 }
 
 fn no_such_tool(server: &str, tool: &str, tools: &[String]) -> Error {
@@ -195,6 +258,60 @@ mod tests {
         )));
         let error = machine.check(program).expect_err("the name is not defined");
         error.hint.unwrap_or_default()
+    }
+
+    /// The error of a program that is loaded where there is the server `github` and nothing else.
+    fn refused(program: &str, servers: Servers) -> Option<Error> {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools([UPSTREAM.to_owned()]);
+        machine.set_servers(Arc::new(servers));
+        machine.check(program).unwrap_or_else(|error| panic!("{program}: {error}"));
+        machine.load(program).err()
+    }
+
+    #[test]
+    fn calls_that_cannot_work_are_told_before_the_run_with_their_place() {
+        let listed = || Some(vec!["get_issue".to_owned(), "search_issues".to_owned()]);
+        let servers = || Servers::new([("github".to_owned(), listed()), ("cold".to_owned(), None)]);
+        for (call, message, hint) in [
+            (
+                r#"(tool/call {:server "gitub" :tool "get_issue"})"#,
+                "no upstream 'gitub' configured. Configured upstreams: cold, github",
+                "did you mean :server \"github\"?",
+            ),
+            (
+                r#"(map #(tool/call {:server "jira" :tool %}) data/names)"#,
+                "no upstream 'jira' configured",
+                "(tool/servers)",
+            ),
+            (
+                "(tool/call 'github/serch_issues {})",
+                "no tool 'serch_issues' in upstream 'github'. Known tools: get_issue, search_issues",
+                "did you mean :tool \"search_issues\"? (dir 'github) lists its tools",
+            ),
+        ] {
+            let program = format!("(def x 1)\n  {call}");
+            let error =
+                refused(&program, servers().closed()).unwrap_or_else(|| panic!("{program} is loaded"));
+            assert_eq!(error.kind, ErrorKind::Runtime, "{program}");
+            assert!(error.message.contains(message), "{program}: {error}");
+            assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{program}: {error:?}");
+            let at = crate::span::Position::of(&program, error.span.expect("it has a place").start);
+            assert_eq!((at.line, at.column >= 3), (2, true), "{program}");
+            // Where something is held back, nobody can say that before.
+            assert_eq!(refused(&program, servers()), None, "{program}");
+        }
+        for program in [
+            r#"(tool/call {:server "github" :tool "get-issue"})"#,
+            r#"(tool/call {:server "cold" :tool "anything"})"#,
+            r#"(tool/call {:server data/server :tool "get_issue"})"#,
+            r#"(tool/call {:server "gitub"})"#,
+            r#"(try (tool/call {:server "gitub" :tool "x"}) (catch Exception e 1))"#,
+            r#"(try (mapv (fn [n] (tool/call {:server "gitub" :tool "x"})) [1]) (catch Exception e 1))"#,
+            "(github/get_issue {})",
+        ] {
+            assert_eq!(refused(program, servers().closed()), None, "{program}");
+        }
     }
 
     #[test]

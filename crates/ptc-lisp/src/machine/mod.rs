@@ -423,6 +423,9 @@ impl Machine {
         self.reset();
         let prepared = self.prepare(source)?;
         self.has_inputs(&prepared.unit)?;
+        if let Some(error) = prepared.manifest.failing() {
+            return Err(error.clone());
+        }
         let linked = self.link(prepared.unit.clone())?;
         prepared.written.iter().for_each(|key| self.heap.names.write_key(key));
         self.manifest = prepared.manifest.clone();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_host::{Error, ErrorKind, Program};
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::span::Position;
+use ptc_lisp::span::{Position, Span};
 use ptc_upstream::Grants;
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::{Nowhere, PlannedUse, Policy, enforce, nowhere, plan, reached};
@@ -24,7 +24,7 @@ impl Engine {
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
         let mut object = match self.manifest(caller, &source).await {
-            Ok(manifest) => self.report(caller, &manifest),
+            Ok(manifest) => self.report(caller, &manifest, &source),
             Err(errors) => {
                 let errors: Vec<Json> = errors.iter().map(|error| described(error, &source)).collect();
                 json!({"status": "ok", "valid": false, "errors": errors})
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     /// The effects of a program without mistakes, as far as its caller may see them.
-    fn report(&self, caller: &Caller, manifest: &Manifest) -> Json {
+    fn report(&self, caller: &Caller, manifest: &Manifest, source: &str) -> Json {
         let (uses, refusal, nowhere) = match &self.upstreams {
             Some(upstreams) => {
                 let catalog = self.catalog(caller).unwrap_or_default();
@@ -67,7 +67,8 @@ impl Engine {
                 let refusal = enforce(manifest, &catalog, &policy).err().map(|refusal| refusal.to_string());
                 let uses = plan(manifest, &catalog, &policy);
                 let refusal = refusal.or_else(|| self.not_granted(caller, &uses));
-                let nowhere: Vec<Json> = nowhere(&uses, &catalog).iter().map(warning).collect();
+                let nowhere: Vec<Json> =
+                    nowhere(&uses, &catalog).iter().map(|each| warning(each, source)).collect();
                 (uses, refusal, nowhere)
             }
             None => (plan(manifest, &Default::default(), &Policy::open()), None, Vec::new()),
@@ -124,18 +125,26 @@ fn worst(uses: &[PlannedUse]) -> &'static str {
 }
 
 /// A call of something that does not exist, as a warning.
-fn warning(nowhere: &Nowhere) -> Json {
-    json!({"reason": nowhere.reason, "message": nowhere.message, "fix": nowhere.fix})
+fn warning(nowhere: &Nowhere, source: &str) -> Json {
+    let mut object = json!({"reason": nowhere.reason, "message": nowhere.message});
+    place(&mut object, nowhere.place, source);
+    object["fix"] = nowhere.fix.as_str().into();
+    object
+}
+
+/// Says where in a program something stands.
+fn place(object: &mut Json, span: Option<Span>, source: &str) {
+    if let Some(span) = span {
+        let at = Position::of(source, span.start);
+        object["line"] = at.line.into();
+        object["column"] = at.column.into();
+    }
 }
 
 /// A mistake with its place and how to mend it.
 fn described(error: &Error, source: &str) -> Json {
     let mut object = json!({"reason": error.kind.reason(), "message": error.text()});
-    if let Some(span) = error.span {
-        let at = Position::of(source, span.start);
-        object["line"] = at.line.into();
-        object["column"] = at.column.into();
-    }
+    place(&mut object, error.span, source);
     if let Some(hint) = &error.hint {
         object["fix"] = hint.as_str().into();
     }

@@ -55,7 +55,6 @@ use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
 use ptc_upstream::catalog::Catalog;
-use ptc_upstream::runtime::hidden_servers;
 use ptc_upstream::{EffectJournal, Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -200,9 +199,7 @@ impl Engine {
             let asked = upstreams.as_ref().is_none_or(|upstreams| upstreams.unasked().is_empty());
             warnings.extend(missing.filter(|_| asked));
             let catalog = upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog());
-            let names =
-                catalog.iter().flat_map(|catalog| catalog.servers()).map(|server| server.name.as_str());
-            warnings.extend(hidden_servers(prelude, names));
+            warnings.extend(catalog.iter().flat_map(|catalog| catalog.hidden_by(prelude)));
         }
         let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
         let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;

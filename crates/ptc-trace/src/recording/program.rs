@@ -67,6 +67,9 @@ pub struct Begun {
     /// The upstream servers that it may name, with their tools where those were listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Option<Vec<String>>>,
+    /// Whether there were no others, so that a call of something else was a mistake before it ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// Whether questions about upstreams are answered.
     pub discovery: bool,
     /// Whether an input that is not there is a mistake.
@@ -148,6 +151,7 @@ impl Begun {
             tools: program.tools.names().map(str::to_owned).collect(),
             private_tools: program.tools.private_names().map(str::to_owned).collect(),
             servers: named(&program.tools.servers()),
+            closed: program.tools.servers().is_closed(),
             discovery: program.tools.has_discovery(),
             prelude: program.prelude.as_deref().map(Lent::of),
             ..Begun::default()
@@ -203,7 +207,8 @@ impl Begun {
     }
 
     fn servers(&self) -> Arc<Servers> {
-        Arc::new(Servers::new(self.servers.clone()))
+        let servers = Servers::new(self.servers.clone());
+        Arc::new(if self.closed { servers.closed() } else { servers })
     }
 
     fn fresh(&self, limits: Limits, prelude: Option<&Arc<Prelude>>) -> Result<Machine, BegunError> {

@@ -63,6 +63,8 @@ pub struct Catalog {
     servers: Vec<Arc<Server>>,
     /// The same as names. Every program is given them, so they are made once.
     names: Arc<Servers>,
+    /// The same where there is nothing else.
+    closed: Option<Arc<Servers>>,
     searchable: Searchable,
 }
 
@@ -73,7 +75,15 @@ impl Catalog {
         servers.sort_by(|left, right| left.name.cmp(&right.name));
         let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
         let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
-        Catalog { names: Arc::new(Servers::new(names)), servers, searchable: Searchable::default() }
+        let names = Arc::new(Servers::new(names));
+        Catalog { names, closed: None, servers, searchable: Searchable::default() }
+    }
+
+    /// The same, and there is nothing else that could be called: programs are told of calls that cannot work before they
+    /// run. A catalog of which something is held back has to stay open, because such calls are refused in their own way.
+    #[must_use]
+    pub fn closed(self) -> Catalog {
+        Catalog { closed: Some(Arc::new((*self.names).clone().closed())), ..self }
     }
 
     /// What at least one of these catalogs has.
@@ -103,6 +113,11 @@ impl Catalog {
 
     /// The servers and their tools, as programs may name them.
     pub fn names_for_programs(&self) -> Arc<Servers> {
+        self.closed.as_ref().unwrap_or(&self.names).clone()
+    }
+
+    /// The same for programs that may call what is not there any more, because it was answered before.
+    pub fn names_left_open(&self) -> Arc<Servers> {
         self.names.clone()
     }
 

@@ -92,6 +92,18 @@ pub fn problems(servers: Map<String, Json>, base: &Path) -> BTreeMap<String, Vec
     found
 }
 
+/// The fields of a server, also where its command holds all that belongs to it, as in older files of Zed: `{"command":
+/// {"path": …, "args": […], "env": {…}}}`.
+pub fn flat(mut fields: Map<String, Json>) -> Map<String, Json> {
+    let Some(Json::Object(inside)) = fields.get("command").cloned() else { return fields };
+    fields.shift_remove("command");
+    for (key, value) in inside {
+        let key = if key == "path" { "command".to_owned() } else { key };
+        fields.entry(key).or_insert(value);
+    }
+    fields
+}
+
 /// Headers as they are, names in lower case.
 type Literal = Vec<(String, String)>;
 
@@ -153,7 +165,7 @@ impl<'b> Reader<'b> {
             return None;
         };
         let name = self.name(given)?;
-        let mut entry = Entry { name, fields };
+        let mut entry = Entry { name, fields: flat(fields) };
         if self.is_off(&mut entry) {
             self.note(format!("server '{given}'"), "is switched off and was left out");
             return None;

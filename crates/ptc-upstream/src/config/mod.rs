@@ -324,6 +324,14 @@ impl Config {
         client::problems(servers, base)
     }
 
+    /// The entry of a server of an MCP client with its command and arguments where most clients write them.
+    pub fn client_entry(entry: Json) -> Json {
+        match entry {
+            Json::Object(fields) => Json::Object(client::flat(fields)),
+            other => other,
+        }
+    }
+
     /// Reads a JSON value; relative paths in it are relative to `base`.
     pub fn from_value(value: Json, base: &Path) -> Result<Config, ConfigError> {
         let mut config = parse::config(value, base)?;

@@ -28,9 +28,8 @@ pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
 pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, numbered};
 pub use self::ledger::{Account, CatalogOp, UnderWay};
-pub use self::preludes::hidden_servers;
 pub use self::rehearse::{HeldBack, Rehearsed};
-use self::upstream::{Standard, Upstream};
+use self::upstream::{Known, Standard, Upstream};
 use crate::catalog::Catalog;
 use crate::client::{self, About, Client};
 use crate::config::{Config, PinPolicy, TransportConfig, UpstreamConfig};
@@ -335,8 +334,10 @@ impl Runtime {
 
     /// Makes the catalog again from what upstreams know.
     fn refresh(&self) {
-        let servers = self.upstreams.iter().map(|upstream| upstream.known().server);
-        let catalog = Arc::new(Catalog::new(servers));
+        let known: Vec<Known> = self.upstreams.iter().map(Upstream::known).collect();
+        let withheld = known.iter().any(|known| !known.withheld.is_empty());
+        let catalog = Catalog::new(known.into_iter().map(|known| known.server));
+        let catalog = Arc::new(if withheld { catalog } else { catalog.closed() });
         let mut known = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         if *known != catalog {
             *known = catalog;

@@ -18,16 +18,20 @@ const WHY: usize = 200;
 /// Why an operation is not offered, and in words if there is more to say.
 type Withheld = (Offer, Option<String>);
 
-/// What people should know of servers whose names a prelude uses for something else, a line for each.
-pub fn hidden_servers<'n>(prelude: &Prelude, servers: impl IntoIterator<Item = &'n str>) -> Vec<String> {
-    let hidden = servers.into_iter().filter(|name| prelude.namespaces().iter().any(|ns| ns.name == *name));
-    let told = hidden.map(|name| {
-        format!(
-            "upstream '{name}': {name}/ is a namespace of the prelude; programs call its tools as (tool/call {{:server \
-             \"{name}\" :tool \"…\" :args {{…}}}}); under another name they are functions"
-        )
-    });
-    told.collect()
+impl Catalog {
+    /// What people should know of servers whose names a prelude uses for something else, a line for each. Whoever brings
+    /// upstreams and a prelude together tells it once.
+    pub fn hidden_by(&self, prelude: &Prelude) -> Vec<String> {
+        let names = self.servers().iter().map(|server| server.name.as_str());
+        let hidden = names.filter(|name| prelude.namespaces().iter().any(|ns| ns.name == *name));
+        let told = hidden.map(|name| {
+            format!(
+                "upstream '{name}': {name}/ is a namespace of the prelude; programs call its tools as (tool/call {{:server \
+                 \"{name}\" :tool \"…\" :args {{…}}}}); under another name they are functions"
+            )
+        });
+        told.collect()
+    }
 }
 
 impl RunContext {
@@ -91,7 +95,12 @@ impl Upstreams for RunContext {
     /// As they were when the run first asked: what a program is allowed to name does not change under it.
     fn servers(&self) -> Arc<Servers> {
         let run = self.run();
-        run.servers.get_or_init(|| run.view().names_for_programs()).clone()
+        let named = || match run.journal {
+            // Calls that are in it are answered from there, whatever there is by now.
+            Some(_) => run.view().names_left_open(),
+            None => run.view().names_for_programs(),
+        };
+        run.servers.get_or_init(named).clone()
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {

@@ -126,6 +126,7 @@ fn every_client_keeps_its_servers_somewhere_else() {
         json!({"servers": {"x": entry}, "inputs": []}),
         json!({"mcp": {"servers": {"x": entry}}}),
         json!({"context_servers": {"x": entry}}),
+        json!({"context_servers": {"x": {"source": "custom", "command": {"path": "srv", "env": {"A": "b"}}}}}),
         json!({"mcp": {"x": {"type": "local", "command": ["srv"], "enabled": true, "environment": {"A": "b"}}}}),
     ] {
         let config = read(file.clone()).unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -80,6 +80,16 @@ async fn what_no_server_has_is_told_before_anything_runs() {
         (r#"(github/search_issues "x")"#, "takes named arguments", "(github/search_issues {:name value})"),
         (r#"(github/search_issues "x" 10)"#, "takes named arguments", "(doc 'github/search_issues)"),
         (
+            r#"(tool/call {:server "githib" :tool "get-issue"})"#,
+            "no upstream 'githib' configured. Configured upstreams: github, memory",
+            "did you mean :server \"github\"?",
+        ),
+        (
+            "(tool/call 'github/serch_issues {})",
+            "no tool 'serch_issues' in upstream 'github'. Known tools: get-issue, search_issues, write_issue",
+            "did you mean :tool \"search_issues\"?",
+        ),
+        (
             "(memory/read_graph {})",
             "(memory/put :key value)",
             r#"(tool/call {:server "memory" :tool "read_graph""#,

@@ -77,7 +77,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
             upstreams.keep(keeper.id(), keeper.journal.clone());
         }
     }
-    let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes());
+    let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes(&ready.agent));
     notes.iter().flatten().for_each(|note| progress.say(note));
     let left = Arc::new(Left::default());
     let (shown, watched) = (progress.clone(), watching.clone());

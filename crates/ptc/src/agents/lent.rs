@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ptc_runner::upstreams::{Caps, Policy, Runtime};
-use ptc_runner::{AgentFile, Tool, upstreams};
+use ptc_runner::{Agent, AgentFile, Tool, upstreams};
 use ptc_server::effects::StoreJournal;
 use ptc_system::environment::is_secret_name;
 use ptc_upstream::config::Config;
@@ -108,9 +108,9 @@ impl Upstreams {
         Ok(Some(Upstreams { lent: lent.journalled(unique, journal.clone()), journal, notes }))
     }
 
-    /// What people should know before a run begins.
-    pub fn notes(&self) -> Vec<String> {
-        self.notes.iter().cloned().chain(self.lent.notes()).collect()
+    /// What people should know before a run of an agent begins.
+    pub fn notes(&self, agent: &Agent) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.lent.notes(agent)).collect()
     }
 
     /// Writes calls that may change something down beside the run.

@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     }
     let store = Opened::of(&plan, args.store.as_deref(), effects::usual().as_deref())?;
     let begun = store.journal.effects().has(&apply::scope(&plan))?;
-    let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start()?;
+    let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start(None)?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let mut said = Said { json: args.json, redactor: upstreams.redactor().clone() };
     if plan.writes.is_empty() {

@@ -66,15 +66,14 @@ Examples:
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let (name, source) = eval::program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = eval::tools(args.tools.as_deref())?;
-    let upstreams = args.upstreams.start()?;
-    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
-    let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     let mut machine = ptc_lisp::machine::Machine::new(ptc_lisp::Limits::default());
     if !args.prelude.is_empty() {
         let compiled = prelude::compile(&args.prelude).map_err(|refused| anyhow!(refused.line()))?;
         machine.attach(&Arc::new(compiled))?;
     }
-    upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(machine.prelude().map(|prelude| &**prelude)));
+    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude))?;
+    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
+    let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     // Without any, nobody has said which inputs there will be.
@@ -83,7 +82,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mut note = |note: String| errln!("ptc: {note}");
     let checked = admitted.map_err(|error| vec![error]).and_then(|()| match &upstreams {
         Some(upstreams) => upstreams.check(&mut machine, &source, &tools, &mut note),
-        None => machine.check_all(&source),
+        None => machine.check_all(&source).and_then(|manifest| match manifest.failing() {
+            Some(error) => Err(vec![error.clone()]),
+            None => Ok(manifest),
+        }),
     });
     let manifest = match checked {
         Ok(manifest) => manifest,

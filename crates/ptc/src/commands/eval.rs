@@ -213,8 +213,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         return prelude::show_inventory(&prelude, &args.upstreams);
     }
     if args.batch {
-        let upstreams = args.upstreams.start()?;
-        upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(args.common.lent.as_deref()));
+        let upstreams = args.upstreams.start(args.common.lent.as_deref())?;
         return batch::run(args.common, upstreams.as_ref(), io::stdin().lock(), &mut terminal::stdout());
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
@@ -227,8 +226,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     if let Err(refused) = values::give(&mut machine, &args.data) {
         return not_given(refused, args.json);
     }
-    let upstreams = args.upstreams.start()?;
-    upstreams.iter().for_each(|upstreams| upstreams.tell_hidden(args.common.lent.as_deref()));
+    let upstreams = args.upstreams.start(args.common.lent.as_deref())?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     if args.check {
@@ -305,6 +303,7 @@ impl Args {
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
             servers: named(&tools.servers()),
+            closed: tools.servers().is_closed(),
             discovery: tools.has_discovery(),
             strict_inputs: true,
             prelude: common.lent.as_deref().map(Lent::of),

@@ -97,7 +97,8 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     };
     let mut machine = args.common.machine()?;
     values::give(&mut machine, &args.data)?;
-    let upstreams = args.upstreams.start()?.ok_or_else(|| anyhow!("there are no upstreams"))?;
+    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude))?;
+    let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let run = upstreams.begin();
     run.furnish(&mut machine)?;
     let redactor = upstreams.redactor();

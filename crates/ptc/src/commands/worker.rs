@@ -108,7 +108,7 @@ fn served(file: &str, model: Option<&str>, runtime: &Runtime) -> anyhow::Result<
     let mission = Mission::new(file, model, Default::default(), Map::new())?;
     let Some(path) = mission.path() else { bail!("`{file}` is no file of an agent") };
     let ready = mission.ready_for_any(runtime).with_context(|| format!("agent {file}"))?;
-    let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes());
+    let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes(&ready.agent));
     notes.iter().flatten().for_each(|note| errln!("{note}"));
     let name = ready.agent.options().name.clone().unwrap_or_else(|| named_by(&path));
     let (agent, model, ready) = (ready.agent.clone(), ready.model.clone(), Arc::new(ready));

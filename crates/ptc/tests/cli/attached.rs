@@ -1,11 +1,12 @@
 //! Programs with upstreams from the command line: `check`, `eval` and `repl` over an HTTP API in the test.
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::agents::{command_in, folder, ptc_in, write};
 use super::{Ran, file, ptc};
 
 const TOKEN: &str = "st0re-t0ken";
@@ -287,6 +288,71 @@ fn a_server_named_like_a_prelude_or_the_library_is_told_of_once_and_by_doc() {
     assert!(doc.contains("Call: (tool/call") && !doc.contains("Or: (mcp/look_up"), "{doc}");
     let checked = run(&[&["check", "-e", "(mcp/hi)"][..], &with].concat());
     assert_eq!((checked.code, checked.err.matches(note).count()), (0, 1), "{}", checked.err);
+}
+
+#[test]
+fn every_surface_tells_once_of_a_server_that_the_prelude_hides() {
+    let config = late("surfaces");
+    let prelude =
+        file("surfaces-prelude.clj", "(ns mcp \"Things of ours.\")\n(defn hi \"Says hi.\" [] \"hi\")\n");
+    let program = file("surfaces-program.clj", "(mcp/hi)");
+    let folder = folder("surfaces");
+    let agent = format!(
+        "prompt = \"Say hi\"\nmodel = \"script:replies.jsonl\"\nupstreams = {config:?}\npreludes = [{prelude:?}]\n"
+    );
+    let reply = json!({"program": "(return (mcp/hi))"}).to_string();
+    write(&folder, &[("agent.toml", &agent), ("replies.jsonl", &reply)]);
+    let note =
+        "upstream 'mcp': mcp/ is a namespace of the prelude; programs call its tools as (tool/call {:server ";
+    let told = |text: &str| text.replace('\\', "").matches(note).count();
+    let upstreams = ["--upstreams-config", &config];
+    let with = [&["-p", &prelude], &upstreams[..]].concat();
+    for (args, more) in [
+        (&["check", "-e", "(mcp/hi)"][..], &with[..]),
+        (&["eval", "-e", "(mcp/hi)"], &with),
+        (&["eval", "--check", "-e", "(mcp/hi)"], &with),
+        (&["eval", "--batch"], &with),
+        (&["repl", "-e", "(mcp/hi)"], &with),
+        (&["plan", &program], &with),
+        (&["prelude", "check", &prelude], &upstreams),
+        (&["prelude", "inventory", &prelude], &upstreams),
+        (&["mcp", "--prelude", &prelude], &upstreams),
+        (&["run", "agent.toml"], &[]),
+    ] {
+        let ran = ptc_in(&folder, &[args, more].concat());
+        assert_eq!((ran.code, told(&ran.err)), (0, 1), "{args:?}: {}{}", ran.out, ran.err);
+    }
+    // It tells before it looks for Restate, which is not there.
+    let restate = "http://127.0.0.1:1";
+    let mut worker =
+        command_in(&folder, &["worker", "--listen", "127.0.0.1:0", "--restate", restate, "agent.toml"]);
+    let mut worker = worker.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    let lines = std::io::BufReader::new(worker.stderr.take().expect("a pipe")).lines();
+    let found = lines.map_while(Result::ok).any(|line| told(&line) == 1);
+    worker.kill().expect("it runs");
+    worker.wait().expect("it ends");
+    assert!(found, "the worker tells it");
+}
+
+#[test]
+fn a_call_of_a_server_that_is_not_there_is_told_with_its_place_before_anything_runs() {
+    let config = late("placed");
+    let source = "(println \"it ran\")\n  (tool/call {:server \"mpc\" :tool \"add\"})";
+    let with = ["-e", source, "--upstreams-config", &config];
+    let checked = run(&[&["check"][..], &with].concat());
+    assert!(checked.code == 1 && checked.err.contains("-e:2:3"), "{}", checked.err);
+    let ran = run(&[&["eval"][..], &with].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+    for part in [
+        "no upstream 'mpc' configured. Configured upstreams: dead, mcp",
+        "did you mean :server \"mcp\"?",
+        "-e:2:3",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    let caught = "(try (tool/call {:server \"mpc\" :tool \"add\"}) (catch Exception e :caught))";
+    let ran = run(&["eval", "-e", caught, "--upstreams-config", &config]);
+    assert_eq!(ran.out, ":caught\n", "{}", ran.err);
 }
 
 #[test]

@@ -162,7 +162,9 @@ fn commands_print_what_the_pages_say() {
         fs::create_dir_all(&folder).expect("a folder");
         for block in blocks(&page, &text) {
             if let Some(file) = block.notes.iter().find_map(|note| note.strip_prefix("file=")) {
-                fs::write(folder.join(file), &block.text).expect("a file");
+                let file = folder.join(file);
+                fs::create_dir_all(file.parent().expect("it is in a folder")).expect("a folder");
+                fs::write(file, &block.text).expect("a file");
             }
             for example in commands(&block).into_iter().filter(|_| block.kind == "console") {
                 let mut shell = Command::new("sh");

@@ -33,7 +33,7 @@ const CRM: &str =
     "(ns shop \"Prices.\")\n(defn twice \"Twice the price.\" [sku] (* 2 (tool/price {:sku sku})))\n";
 
 /// Programs with flags, how they end and how many calls they make.
-const PROGRAMS: [(&str, &[&str], i32, usize); 17] = [
+const PROGRAMS: [(&str, &[&str], i32, usize); 18] = [
     ("(+ 1 2)", &[], 0, 0),
     (
         "(println \"hi\") (def x (map inc data/xs)) {:x x :r (rand-int 1000)}",
@@ -50,6 +50,7 @@ const PROGRAMS: [(&str, &[&str], i32, usize); 17] = [
     ("(map :name (crm/list))", &["--tools", "tools.json"], 0, 1),
     ("(crm/find {:id 1})", &["--tools", "tools.json"], 1, 1),
     ("(crm/list) (crm/lost {})", &["--tools", "tools.json"], 1, 0),
+    ("(crm/list) (tool/call {:server \"crn\" :tool \"list\"})", &["--tools", "tools.json"], 1, 0),
     ("(shop/twice \"b\")", &["--tools", "tools.json", "--prelude", "shop.clj"], 0, 1),
     ("(fail {:no \"way\"})", &[], 1, 0),
     ("(+ 1", &[], 1, 0),

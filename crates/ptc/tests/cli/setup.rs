@@ -21,7 +21,7 @@ done
 "#;
 
 /// Files of the clients, from the folder of the user. Where clients allow comments, there are some.
-const FILES: &[(&str, &str, &str)] = &[
+pub const FILES: &[(&str, &str, &str)] = &[
     (
         "claude-code",
         ".claude.json",
@@ -69,11 +69,22 @@ const FILES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Variables that say where clients have their files.
+const PLACES: &[&str] = &[
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+    "OPENCODE_CONFIG",
+    "OPENCODE_CONFIG_DIR",
+    "XDG_CONFIG_HOME",
+];
+
 /// The folder of a user.
-struct Home(PathBuf);
+pub struct Home(pub PathBuf);
 
 impl Home {
-    fn new(name: &str) -> Home {
+    pub fn new(name: &str) -> Home {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("setup-{name}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
@@ -82,7 +93,7 @@ impl Home {
     }
 
     /// Writes the file of a client and gives its text.
-    fn write(&self, file: &str, text: &str) -> String {
+    pub fn write(&self, file: &str, text: &str) -> String {
         let text = text.replace("SERVER", self.0.join("server.sh").to_str().expect("a path in UTF-8"));
         let path = self.0.join(file);
         fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
@@ -90,11 +101,11 @@ impl Home {
         text
     }
 
-    fn read(&self, file: &str) -> String {
+    pub fn read(&self, file: &str) -> String {
         fs::read_to_string(self.0.join(file)).expect("it is there")
     }
 
-    fn ptc(&self, args: &[&str]) -> Ran {
+    pub fn ptc(&self, args: &[&str]) -> Ran {
         self.ptc_in(".", args)
     }
 
@@ -102,12 +113,19 @@ impl Home {
     fn command(&self, folder: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
         command.args(args).current_dir(self.0.join(folder)).env("HOME", &self.0);
-        command.env_remove("XDG_CONFIG_HOME").env_remove("PTC_RUNNER_MCP_UPSTREAMS");
+        for name in PLACES.iter().chain(&["PTC_RUNNER_MCP_UPSTREAMS"]) {
+            command.env_remove(name);
+        }
         command
     }
 
-    fn ptc_in(&self, folder: &str, args: &[&str]) -> Ran {
-        let output = self.command(folder, args).output().expect("it runs");
+    pub fn ptc_in(&self, folder: &str, args: &[&str]) -> Ran {
+        self.ptc_with(folder, args, &[])
+    }
+
+    /// With these variables.
+    pub fn ptc_with(&self, folder: &str, args: &[&str], env: &[(&str, &Path)]) -> Ran {
+        let output = self.command(folder, args).envs(env.iter().copied()).output().expect("it runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         Ran {
             code: output.status.code().expect("it ended"),

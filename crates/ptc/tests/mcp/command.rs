@@ -73,6 +73,12 @@ fn snippets_start_the_server_that_they_describe() {
     assert!(code.starts_with("claude mcp add ptc -- /") && code.contains(&absolute), "{code}");
     let codex: toml::Table = snippet("codex").parse().unwrap();
     assert_eq!(codex["mcp_servers"]["ptc"]["args"].as_array().map(Vec::len), Some(3));
+    let read = |client: &str| serde_json::from_str::<Json>(&snippet(client)).unwrap();
+    for client in ["gemini", "windsurf"] {
+        assert_eq!(&read(client)["mcpServers"]["ptc"], server, "{client}");
+    }
+    assert_eq!(read("zed")["context_servers"]["ptc"]["args"], server["args"]);
+    assert_eq!(read("opencode")["mcp"]["ptc"]["command"].as_array().map(Vec::len), Some(4));
 
     let mut command = std::process::Command::new(server["command"].as_str().unwrap());
     command
@@ -84,7 +90,7 @@ fn snippets_start_the_server_that_they_describe() {
 
 #[test]
 fn snippets_for_http_name_the_address_and_no_secret() {
-    for client in ["claude-code", "cursor", "vscode", "codex"] {
+    for client in ["claude-code", "cursor", "vscode", "codex", "opencode", "gemini", "windsurf"] {
         let (code, out, err) =
             run(&["--http", "127.0.0.1:9999", "--http-auth-token", TOKEN, "--client", client]);
         assert_eq!(code, 0, "{err}");

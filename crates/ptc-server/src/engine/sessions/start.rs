@@ -58,6 +58,7 @@ impl Engine {
         let grants = granted.as_ref().map_or_else(Grants::all, Role::grants);
         let owner = sessions.owner(caller);
         let frozen = self.frozen(settings, owner, mode, granted.as_ref(), wanted, scoped).await?;
+        let warnings = self.hidden_servers(&frozen, &grants);
         let new = New {
             title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
             mode,
@@ -97,7 +98,17 @@ impl Engine {
         if let Some(projection) = &session.frozen.projection {
             object["prelude_projection"] = projection.clone();
         }
+        if !warnings.is_empty() {
+            object["warnings"] = warnings.into();
+        }
         Ok(object)
+    }
+
+    /// Servers that programs of the session may call, but not by their names, because its preludes use these.
+    fn hidden_servers(&self, frozen: &Frozen, grants: &Grants) -> Vec<Json> {
+        let (Some(upstreams), Some(prelude)) = (&self.upstreams, &frozen.prelude) else { return Vec::new() };
+        let told = upstreams.offers(grants.clone()).catalog().hidden_by(prelude);
+        told.into_iter().map(|note| json!({"reason": "hidden_server", "message": note})).collect()
     }
 
     /// The role by name, and what it grants; nothing if there are no roles.

@@ -74,6 +74,8 @@ async fn calls_have_effects_and_a_bound_where_there_is_one() {
         let nowhere = check(program).await;
         assert_eq!((&nowhere["valid"], &nowhere["warnings"][0]["reason"]), (&json!(true), &json!(reason)));
         assert!(nowhere["warnings"][0]["fix"].as_str().expect("a fix").contains(fix), "{nowhere}");
+        let place = (&nowhere["warnings"][0]["line"], &nowhere["warnings"][0]["column"]);
+        assert_eq!(place, (&json!(1), &json!(1)), "{nowhere}");
     }
     assert_eq!(once.get("warnings"), None);
     assert_eq!(engine.metrics().upstream_calls, 0, "nothing was run");

@@ -73,6 +73,19 @@ async fn r9_6_preludes_are_frozen_when_a_session_starts() {
 }
 
 #[tokio::test]
+async fn a_session_tells_of_a_server_whose_name_its_prelude_uses() {
+    let preludes = store();
+    preludes.write("crm", "(ns crm \"Ours.\") (defn hi [] 1)", &Metadata::new()).expect("it is right");
+    let engine = start(Sessions::default(), preludes).await;
+    let started = session_with(&engine, json!({"preludes": ["crm"]})).await;
+    assert_eq!(started["warnings"][0]["reason"], "hidden_server", "{started}");
+    let message = started["warnings"][0]["message"].as_str().expect("it says which");
+    assert!(message.contains("upstream 'crm': crm/ is a namespace of the prelude"), "{message}");
+    let other = session_with(&engine, json!({"preludes": ["sales"]})).await;
+    assert_eq!((&other["status"], other.get("warnings")), (&json!("ok"), None), "{other}");
+}
+
+#[tokio::test]
 async fn r9_6_3_bad_references_are_not_repeated() {
     let engine = start(Sessions::default(), store()).await;
     for (preludes, message) in [

@@ -13,6 +13,10 @@ pub enum Client {
     Cursor,
     VsCode,
     Codex,
+    OpenCode,
+    Gemini,
+    Zed,
+    Windsurf,
 }
 
 impl Client {
@@ -23,6 +27,10 @@ impl Client {
         ("cursor", Client::Cursor),
         ("vscode", Client::VsCode),
         ("codex", Client::Codex),
+        ("opencode", Client::OpenCode),
+        ("gemini", Client::Gemini),
+        ("zed", Client::Zed),
+        ("windsurf", Client::Windsurf),
     ];
 
     /// What to do with the text.
@@ -35,6 +43,14 @@ impl Client {
             Client::Cursor => "this goes into .cursor/mcp.json of your project, or into ~/.cursor/mcp.json",
             Client::VsCode => "this goes into .vscode/mcp.json of your folder",
             Client::Codex => "this goes into ~/.codex/config.toml",
+            Client::OpenCode => {
+                "this goes into opencode.json of your project, or into ~/.config/opencode/opencode.json"
+            }
+            Client::Gemini => {
+                "this goes into .gemini/settings.json of your project, or into ~/.gemini/settings.json"
+            }
+            Client::Zed => "this goes into ~/.config/zed/settings.json",
+            Client::Windsurf => "this goes into ~/.codeium/windsurf/mcp_config.json",
         }
     }
 
@@ -66,7 +82,16 @@ fn local(client: Client, flags: &[(String, String)]) -> anyhow::Result<String> {
     let args = arguments(flags)?;
     let command = json!({"command": program, "args": args});
     Ok(match client {
-        Client::ClaudeDesktop | Client::Cursor => pretty(&json!({"mcpServers": {NAME: command}})),
+        Client::ClaudeDesktop | Client::Cursor | Client::Gemini | Client::Windsurf => {
+            pretty(&json!({"mcpServers": {NAME: command}}))
+        }
+        Client::OpenCode => {
+            let words: Vec<&String> = std::iter::once(&program).chain(&args).collect();
+            pretty(&json!({"mcp": {NAME: {"type": "local", "command": words}}}))
+        }
+        Client::Zed => pretty(
+            &json!({"context_servers": {NAME: {"source": "custom", "command": program, "args": args, "env": {}}}}),
+        ),
         Client::VsCode => {
             pretty(&json!({"servers": {NAME: {"type": "stdio", "command": program, "args": args}}}))
         }
@@ -124,6 +149,22 @@ fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
             };
             format!("[mcp_servers.{NAME}]\nurl = {}\n{token}", json!(url))
         }
+        Client::OpenCode => {
+            let headers = headers(&format!("{{env:{TOKEN}}}"));
+            pretty(&json!({"mcp": {NAME: {"type": "remote", "url": url, "headers": headers}}}))
+        }
+        Client::Gemini => {
+            let headers = headers(&format!("${TOKEN}"));
+            pretty(&json!({"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}))
+        }
+        Client::Windsurf => {
+            let headers = headers(&format!("${{env:{TOKEN}}}"));
+            pretty(&json!({"mcpServers": {NAME: {"serverUrl": url, "headers": headers}}}))
+        }
+        Client::Zed if secured => anyhow::bail!(
+            "Zed fills in no variables, so the token would stand in its settings: leave out --http, or write the header yourself"
+        ),
+        Client::Zed => pretty(&json!({"context_servers": {NAME: {"url": url}}})),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde_json::{Map, Value as Json, json};
 
 use super::entry::WORKSPACE;
@@ -11,8 +12,10 @@ use super::entry::WORKSPACE;
 pub struct Client {
     /// How it is named on the command line.
     pub name: &'static str,
-    /// The names that its file can have, from the folder of the user: on Linux, and on a Mac where that is another one.
-    file: (&'static [&'static str], Option<&'static str>),
+    /// The folder that its file is in, for a user.
+    root: Root,
+    /// The names that its file can have there.
+    names: &'static [&'static str],
     /// The names that its file can have in the folder of a project, none if it has none there.
     project: &'static [&'static str],
     /// The keys that lead to its servers.
@@ -27,11 +30,24 @@ pub struct Client {
     passes: Passes,
 }
 
+/// The folder that the file of a user is in.
+#[derive(Clone, Copy, Debug)]
+enum Root {
+    /// One below the folder of the user.
+    Home(&'static str),
+    /// The one that a variable names, else one below the folder of the user.
+    Variable(&'static str, &'static str),
+    /// One below the folder of configurations: `~/.config`, or what `XDG_CONFIG_HOME` says. On a Mac it may be another one.
+    Config(&'static str, Option<&'static str>),
+}
+
 /// How variables stand in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variables {
-    /// `${NAME}`, `${env:NAME}`, `${NAME:-default}`.
+    /// `${NAME}`, `${NAME:-default}`.
     Braces,
+    /// `${env:NAME}`, and others that only the editor knows, such as `${workspaceFolder}`. `${NAME}` is text.
+    Prefixed,
     /// `$NAME` too.
     Dollar,
     /// `{env:NAME}`, and `{file:path}` for what is in a file.
@@ -75,7 +91,8 @@ const SERVERS: &[&str] = &["mcpServers"];
 pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
-        file: (&[".claude.json"], None),
+        root: Root::Variable("CLAUDE_CONFIG_DIR", ""),
+        names: &[".claude.json"],
         project: &[".mcp.json"],
         place: SERVERS,
         format: Format::Json,
@@ -85,40 +102,41 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         name: "claude-desktop",
-        file: (
-            &[".config/Claude/claude_desktop_config.json"],
-            Some("Library/Application Support/Claude/claude_desktop_config.json"),
-        ),
+        root: Root::Config("Claude", Some("Library/Application Support/Claude")),
+        names: &["claude_desktop_config.json"],
         project: &[],
         place: SERVERS,
         format: Format::Json,
-        variables: Variables::Braces,
+        variables: Variables::None,
         passes: Passes::All,
         entry: plain,
     },
     Client {
         name: "cursor",
-        file: (&[".cursor/mcp.json"], None),
+        root: Root::Home(".cursor"),
+        names: &["mcp.json"],
         project: &[".cursor/mcp.json"],
         place: SERVERS,
         format: Format::Json,
-        variables: Variables::Braces,
+        variables: Variables::Prefixed,
         passes: Passes::AllAndWorkspace,
         entry: plain,
     },
     Client {
         name: "vscode",
-        file: (&[".config/Code/User/mcp.json"], Some("Library/Application Support/Code/User/mcp.json")),
+        root: Root::Config("Code/User", Some("Library/Application Support/Code/User")),
+        names: &["mcp.json"],
         project: &[".vscode/mcp.json"],
         place: &["servers"],
         format: Format::Json,
-        variables: Variables::Braces,
+        variables: Variables::Prefixed,
         passes: Passes::AllAndWorkspace,
         entry: typed,
     },
     Client {
         name: "codex",
-        file: (&[".codex/config.toml"], None),
+        root: Root::Variable("CODEX_HOME", ".codex"),
+        names: &["config.toml"],
         project: &[".codex/config.toml"],
         place: &["mcp_servers"],
         format: Format::Toml,
@@ -128,7 +146,8 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         name: "opencode",
-        file: (&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], None),
+        root: Root::Config("opencode", None),
+        names: &["opencode.json", "opencode.jsonc", "config.json"],
         project: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"],
         place: &["mcp"],
         format: Format::Json,
@@ -141,7 +160,8 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         name: "gemini",
-        file: (&[".gemini/settings.json"], None),
+        root: Root::Variable("GEMINI_CLI_HOME", ""),
+        names: &[".gemini/settings.json"],
         project: &[".gemini/settings.json"],
         place: SERVERS,
         format: Format::Json,
@@ -151,25 +171,52 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         name: "zed",
-        file: (&[".config/zed/settings.json"], None),
+        root: Root::Config("zed", None),
+        names: &["settings.json"],
         project: &[".zed/settings.json"],
         place: &["context_servers"],
         format: Format::Json,
-        variables: Variables::Braces,
+        variables: Variables::None,
         passes: Passes::All,
         entry: |program, args| json!({"source": "custom", "command": program, "args": args, "env": {}}),
     },
     Client {
         name: "windsurf",
-        file: (&[".codeium/windsurf/mcp_config.json"], None),
+        root: Root::Home(".codeium/windsurf"),
+        names: &["mcp_config.json"],
         project: &[],
         place: SERVERS,
         format: Format::Json,
-        variables: Variables::Braces,
+        variables: Variables::Prefixed,
         passes: Passes::All,
         entry: plain,
     },
 ];
+
+/// Whose files are looked for.
+pub struct User {
+    /// The folder of the user.
+    pub home: PathBuf,
+    /// The folder of configurations.
+    pub config: PathBuf,
+}
+
+impl User {
+    /// Whoever runs this.
+    pub fn of_environment() -> anyhow::Result<User> {
+        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
+        let home =
+            home.context("HOME is not set, so the client's file cannot be found; name it with --config")?;
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let config = config.filter(|folder| folder.is_absolute()).unwrap_or_else(|| home.join(".config"));
+        Ok(User { home, config })
+    }
+
+    /// The path that a variable names, if it is set.
+    pub fn variable(&self, name: &str) -> Option<PathBuf> {
+        std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+}
 
 impl Client {
     /// The client of this name.
@@ -178,11 +225,54 @@ impl Client {
     }
 
     /// Where its file can be for a user, the usual place first.
-    pub fn files(&self, home: &Path) -> Vec<PathBuf> {
-        let (linux, mac) = &self.file;
-        match mac.filter(|_| cfg!(target_os = "macos")) {
-            Some(mac) => vec![home.join(mac)],
-            None => linux.iter().map(|file| home.join(file)).collect(),
+    pub fn files(&self, user: &User) -> Vec<PathBuf> {
+        let folder = self.folder(user);
+        self.names.iter().map(|name| folder.join(name)).collect()
+    }
+
+    /// The folder that its file is in for a user.
+    fn folder(&self, user: &User) -> PathBuf {
+        match self.root {
+            Root::Home(folder) => user.home.join(folder),
+            Root::Variable(name, folder) => match user.variable(name) {
+                Some(own) => own,
+                None => user.home.join(folder),
+            },
+            Root::Config(_, Some(mac)) if cfg!(target_os = "macos") => user.home.join(mac),
+            Root::Config(folder, _) => user.config.join(folder),
+        }
+    }
+
+    /// Other files of the user that it reads, too.
+    pub fn named_files(&self, user: &User) -> Vec<PathBuf> {
+        if self.name != "opencode" {
+            return Vec::new();
+        }
+        let folders = [Some(user.home.join(".opencode")), user.variable("OPENCODE_CONFIG_DIR")];
+        let inside = folders
+            .into_iter()
+            .flatten()
+            .flat_map(|folder| self.names.iter().map(move |name| folder.join(name)));
+        user.variable("OPENCODE_CONFIG").into_iter().chain(inside).collect()
+    }
+
+    /// Files with servers that are not the user's: of the machine, and of extensions.
+    pub fn fixed_files(&self, user: &User) -> Vec<PathBuf> {
+        match self.name {
+            "claude-code" if cfg!(target_os = "macos") => {
+                vec!["/Library/Application Support/ClaudeCode/managed-mcp.json".into()]
+            }
+            "claude-code" => vec!["/etc/claude-code/managed-mcp.json".into()],
+            "codex" => vec!["/etc/codex/config.toml".into()],
+            "gemini" => {
+                let machine = user.variable("GEMINI_CLI_SYSTEM_SETTINGS_PATH");
+                let machine = machine.unwrap_or_else(|| "/etc/gemini-cli/settings.json".into());
+                let extensions = std::fs::read_dir(self.folder(user).join(".gemini/extensions"));
+                let extensions = extensions.into_iter().flatten().flatten();
+                let files = extensions.map(|entry| entry.path().join("gemini-extension.json"));
+                std::iter::once(machine).chain(files).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -194,6 +284,16 @@ impl Client {
     /// Whether it keeps servers of single projects in the file of the user too, below `projects`.
     pub fn has_local_servers(&self) -> bool {
         self.name == "claude-code"
+    }
+
+    /// What people are asked who have a new server in the file of a project.
+    pub fn asks_about_projects(&self) -> &'static str {
+        match self.name {
+            "claude-code" => {
+                " It asks whether it may use ptc-project, and does not with `claude -p` before that."
+            }
+            _ => "",
+        }
     }
 
     /// Whether it fills in the folder that is worked in, in the file of the user too.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ptc_system::environment::is_variable;
+use ptc_upstream::Config;
 use serde_json::{Map, Value as Json, json};
 
 use super::client::{Client, Format, Variables};
@@ -34,6 +35,7 @@ pub struct Origin<'o> {
 
 /// The entry as it is kept, or why it stays in the client.
 pub fn moved(entry: &Json, origin: &Origin) -> Result<Json, String> {
+    let entry = &Config::client_entry(entry.clone());
     let is_set = |key: &str| entry.get(key).is_some_and(|value| !value.is_null() && *value != json!(false));
     if let Some((key, why)) = OF_CLIENT.iter().find(|(key, _)| is_set(key)) {
         return Err(format!("\"{key}\" is {why} to move it"));
@@ -138,11 +140,67 @@ fn literal(text: &str) -> String {
 /// A text of a client with its variables as our reader knows them.
 fn written(text: &str, variables: Variables) -> Result<String, String> {
     match variables {
-        Variables::Braces => Ok(text.to_owned()),
+        Variables::Braces => Ok(braces(text, |inside| {
+            is_variable(inside.split(":-").next().unwrap_or_default()) || inside.starts_with("workspace")
+        })),
+        Variables::Prefixed => prefixed(text),
         Variables::None => Ok(literal(text)),
         Variables::Dollar => Ok(dollars(text)),
         Variables::Words => words(&literal(text)),
     }
+}
+
+/// A text in which `${…}` is a variable where it is `known`, and else means itself.
+fn braces(text: &str, known: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        match after.split_once('}').filter(|(inside, _)| known(inside)) {
+            Some((inside, behind)) => {
+                out.push_str(&format!("${{{inside}}}"));
+                rest = behind;
+            }
+            None => {
+                out.push_str(&format!("{DOLLAR}{{"));
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// `${env:NAME}` and what else editors fill in. What only they know keeps a server there.
+fn prefixed(text: &str) -> Result<String, String> {
+    const FILLED: &[&str] =
+        &["workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
+    const OF_EDITOR: &[&str] = &[
+        "cwd",
+        "defaultBuildTask",
+        "execPath",
+        "extensionInstallFolder",
+        "file",
+        "fileBasename",
+        "fileBasenameNoExtension",
+        "fileDirname",
+        "fileDirnameBasename",
+        "fileExtname",
+        "fileWorkspaceFolder",
+        "lineNumber",
+        "columnNumber",
+        "relativeFile",
+        "relativeFileDirname",
+        "selectedText",
+    ];
+    for inside in text.split("${").skip(1).filter_map(|part| part.split_once('}')).map(|(inside, _)| inside) {
+        if OF_EDITOR.contains(&inside) || inside.starts_with("file:") {
+            return Err(format!(
+                "${{{inside}}} is known to the client only; write ${{env:NAME}} in its place to move it"
+            ));
+        }
+    }
+    // Others with a colon are told by whoever reads them.
+    Ok(braces(text, |inside| inside.contains(':') || FILLED.contains(&inside)))
 }
 
 /// `$NAME` and `${NAME}`. What is written in small letters is rather a part of a password.
@@ -200,7 +258,8 @@ fn words(text: &str) -> Result<String, String> {
 fn in_folder(text: &str, origin: &Origin) -> Result<String, String> {
     const FOLDER: &[&str] = &["${workspaceFolder}", "${workspaceRoot}"];
     const BASENAME: &str = "${workspaceFolderBasename}";
-    if origin.client.variables != Variables::Braces || !text.contains("${workspace") {
+    let fills = matches!(origin.client.variables, Variables::Braces | Variables::Prefixed);
+    if !fills || !text.contains("${workspace") {
         return Ok(text.to_owned());
     }
     let (folder, basename) = match origin.folder {
@@ -281,7 +340,13 @@ mod tests {
     #[test]
     fn variables_of_every_client_keep_their_meaning() {
         for (client, text, expected) in [
+            ("claude-code", "${A_B}/x ${A:-b c}", "${A_B}/x ${A:-b c}"),
+            ("claude-code", "${env:A} ${a b} ${open", "${$}{env:A} ${$}{a b} ${$}{open"),
             ("cursor", "${env:A_B}/x", "${env:A_B}/x"),
+            ("vscode", "${userHome}${/}${env:A} ${A}", "${userHome}${/}${env:A} ${$}{A}"),
+            ("windsurf", "${env:A} $B ${B}", "${env:A} $B ${$}{B}"),
+            ("zed", "${A} ${env:B}", "${$}{A} ${$}{env:B}"),
+            ("claude-desktop", "${A}", "${$}{A}"),
             ("gemini", "$A_TOKEN", "${A_TOKEN}"),
             ("gemini", "Bearer ${A_TOKEN}, $B/c", "Bearer ${A_TOKEN}, ${B}/c"),
             ("gemini", "pa$word $5 ${a b} $", "pa$word $5 ${$}{a b} $"),
@@ -292,8 +357,29 @@ mod tests {
             let moved = moved(&entry, &origin(client, None)).expect("it moves");
             assert_eq!(moved["env"]["V"], expected, "{client}: {text}");
         }
+        for (client, text) in [("vscode", "${fileDirname}/x"), ("windsurf", "${file:/run/token}")] {
+            let why = moved(&json!({"command": "x", "args": [text]}), &origin(client, None));
+            assert!(
+                why.as_ref().is_err_and(|why| why.contains("is known to the client only")),
+                "{text}: {why:?}"
+            );
+        }
         let why = moved(&json!({"command": ["x", "{file:~/token}"]}), &origin("opencode", None));
         assert!(why.is_err_and(|why| why.contains("{file:…} is read by the client")));
+    }
+
+    #[test]
+    fn commands_of_zed_are_read_in_both_spellings() {
+        let inside =
+            json!({"source": "custom", "command": {"path": "x", "args": ["a"], "env": {"K": "${V}"}}});
+        let beside = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${V}"}});
+        let expected = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${$}{V}"}});
+        for entry in [inside, beside] {
+            assert_eq!(moved(&entry, &origin("zed", None)), Ok(expected.clone()), "{entry}");
+        }
+        let nested = json!({"command": {"path": "./run"}});
+        let kept = moved(&nested, &origin("zed", Some("/x/shop"))).expect("it moves");
+        assert_eq!(kept["command"], "/x/shop/run");
     }
 
     #[test]

@@ -10,9 +10,9 @@ use super::{json, toml};
 
 /// How our server is called in the file of a user. A project's own may not have the same name: clients take the nearest of
 /// two servers of one name, and those of the user would be gone there.
-const NAME: &str = "ptc";
-const PROJECT_NAME: &str = "ptc-project";
-const LOCAL_NAME: &str = "ptc-local";
+pub const NAME: &str = "ptc";
+pub const PROJECT_NAME: &str = "ptc-project";
+pub const LOCAL_NAME: &str = "ptc-local";
 
 /// Whose file it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! `ptc setup`: moves the servers of a client behind `ptc mcp`, and back.
 //!
 //! `client.rs` has the clients, `place.rs` finds and writes files, `file.rs` reads and changes their text (`json.rs`,
-//! `toml.rs`), `entry.rs` says what becomes of one server, `plan.rs` of all, and `look.rs` looks at them.
+//! `toml.rs`), `entry.rs` says what becomes of one server, `plan.rs` of all, `look.rs` looks at them, and `elsewhere.rs` at what
+//! else the client reads.
 
 mod client;
+mod elsewhere;
 mod entry;
 mod file;
 mod json;
@@ -19,6 +21,8 @@ use anyhow::{Context, bail};
 use ptc_upstream::Config;
 
 use self::client::{CLIENTS, Client};
+use self::elsewhere::Other;
+use self::file::Scope;
 use self::place::{Place, Text};
 use self::plan::{File, Step};
 use super::eval::ignore_closed_pipe;
@@ -88,6 +92,8 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
     }
     let base = now.with(known.whole().with_context(unusable)?);
     let mut steps = known.steps(&base.text)?;
+    let others = elsewhere::others(client, place)?;
+    others.iter().for_each(|other| steps.iter_mut().for_each(|step| other.leave(step)));
     let is_done = |steps: &[Step]| -> anyhow::Result<()> {
         if known.has_own()? && steps.iter().all(|step| step.fresh.is_empty()) {
             bail!("{file} is set up already; `{}` puts it back", undo_command(client, args));
@@ -98,6 +104,7 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
     let looked_at = shown(&mut steps, place, args)?;
     is_done(&steps)?;
     plan::some_move(&steps, place)?;
+    tell_rest(&known, &base.text, &steps, &others)?;
     let program = std::env::current_exe()?.display().to_string();
     let mut after = base.text.clone();
     for step in steps.iter().filter(|step| !step.moved.is_empty()) {
@@ -116,13 +123,37 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
     let servers: Vec<(PathBuf, String)> = moving.map(|step| (step.servers.clone(), step.kept())).collect();
     place.keep(&base, &base.with(after), &servers)?;
     let undo = undo_command(client, args);
-    show(&format!("{file} is changed; `{undo}` puts it back. Start the client again.\n"))?;
+    let asks = match &place.scope {
+        Scope::Project(_) => client.asks_about_projects(),
+        Scope::User | Scope::Named(_) => "",
+    };
+    show(&format!("{file} is changed; `{undo}` puts it back. Start the client again.{asks}\n"))?;
     for (step, config) in steps.iter().zip(looked_at) {
         if let Some(config) = config {
             show(&look::tokens(step, &config, &program)?.unwrap_or_default())?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Tells what the client reads besides. Where it would take ours for another one of the same name, nothing is changed.
+fn tell_rest(known: &File, whole: &str, steps: &[Step], others: &[Other]) -> anyhow::Result<()> {
+    let client = known.client;
+    let moved: Vec<&String> = steps.iter().flat_map(|step| step.moved.keys()).collect();
+    let mut told = elsewhere::switched_off(client, whole, &moved) + &elsewhere::in_variable(client);
+    for other in others {
+        let names = steps.iter().map(|step| step.spot.name);
+        if let Some(name) = names.into_iter().find(|name| other.collides(name)) {
+            bail!(
+                "{} has a server '{name}', too, and {} takes one of two servers of the same name; put all servers into one \
+                 of the files first",
+                other.file().display(),
+                client.name
+            );
+        }
+        told.push_str(&other.told(client, &moved));
+    }
+    show(&told)
 }
 
 /// Looks at the servers of each step and shows what would happen. A server that only the client is let into stays there.

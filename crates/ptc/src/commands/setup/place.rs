@@ -7,7 +7,7 @@ use ptc_system::private;
 use sha2::{Digest as _, Sha256};
 
 use super::Args;
-use super::client::Client;
+use super::client::{Client, User};
 use super::file::{self, Scope, Spot};
 
 /// How a text in UTF-8 may begin.
@@ -37,19 +37,15 @@ pub struct State {
 impl Place {
     /// The files that the arguments mean.
     pub fn of(client: &Client, args: &Args) -> anyhow::Result<Place> {
-        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
-        let home =
-            home.context("HOME is not set, so the client's file cannot be found; name it with --config")?;
-        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let config = config.filter(|folder| folder.is_absolute()).unwrap_or_else(|| home.join(".config"));
-        let folder = config.join("ptc_runner_mcp/setup");
+        let user = User::of_environment()?;
+        let folder = user.config.join("ptc_runner_mcp/setup");
         let here = std::env::current_dir().context("the current folder cannot be found")?;
         let place = |file: &Path, scope: &Scope| -> anyhow::Result<Place> {
             let file = named(file)?;
             let stem = stem(client, &file);
             Ok(Place { file, scope: scope.clone(), folder: folder.clone(), stem })
         };
-        let users = client.files(&home);
+        let users = client.files(&user);
         if let Some(file) = &args.config {
             let file = named(file)?;
             let is_users = users.iter().any(|user| named(user).is_ok_and(|user| user == file));
@@ -146,7 +142,7 @@ impl Place {
 }
 
 /// The whole path of a file. The folder is the real one, so that each file has one name; the file itself may be a link.
-fn named(file: &Path) -> anyhow::Result<PathBuf> {
+pub fn named(file: &Path) -> anyhow::Result<PathBuf> {
     let file = std::path::absolute(file)?;
     let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
     Ok(match (folder, file.file_name()) {

@@ -9,6 +9,7 @@ use ptc_upstream::Config;
 use serde_json::{Map, Value as Json, json};
 
 use super::client::Client;
+use super::elsewhere::Gate;
 use super::entry::{self, Origin};
 use super::file::{self, Spot, Texts};
 use super::place::{Place, State, Text};
@@ -94,6 +95,9 @@ impl File<'_> {
             if servers.contains_key(spot.name) {
                 bail!("{file} has a server '{}' beside others; rename or remove it first", spot.name);
             }
+            if let Some(why) = Gate::of(self.client, whole).keeps_out(spot.name) {
+                bail!("{file} keeps our server '{}' out: {why}; change that first", spot.name);
+            }
             if !servers.is_empty() {
                 steps.push(self.step(spot, servers)?);
             }
@@ -116,11 +120,16 @@ impl File<'_> {
             None => Map::new(),
         };
         let origin = Origin { client: self.client, folder: spot.folder.as_deref() };
+        let gate = Gate::of(self.client, &self.now.text);
+        let entered = |name: &str, entry: &Json| match gate.keeps_out(name) {
+            Some(why) => Err(format!("the client does not start it: {why}")),
+            None => entry::moved(entry, &origin),
+        };
         let (mut moved, mut stays) = (Map::new(), Vec::new());
         for (name, entry) in servers {
             // What was moved before may have been changed since, in our file.
             let known = before.get(&name).filter(|_| !now.contains_key(&name)).cloned();
-            match known.map_or_else(|| entry::moved(&entry, &origin), Ok) {
+            match known.map_or_else(|| entered(&name, &entry), Ok) {
                 Ok(entry) => drop(moved.insert(name, entry)),
                 Err(why) => {
                     let why = format!("server '{name}': {why}");

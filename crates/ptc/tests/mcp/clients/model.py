@@ -2,8 +2,9 @@
 
 Usage: model.py SCRIPT RECORD
 
-SCRIPT is a JSON file: `programs` are called one after the other with the tool `lisp_eval`; then comes `answer`, with the
-groups of `pattern` in the last result filled in. `served` are plain answers to GET, by path. The address is printed when
+SCRIPT is a JSON file, which is read anew for every request: `programs` are called one after the other with the tool
+`lisp_eval`, or `calls` are made of another `tool`, which may have a prefix; then comes `answer`, with the groups of `pattern` in
+the last result filled in. `served` are plain answers to GET, by path. The address is printed when
 the server listens. Every request is written to RECORD before it is answered, as one line of JSON: which API, which
 tools with their descriptions, the results so far, and all text but these. It ends when its input is closed.
 """
@@ -14,7 +15,14 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-TOOL = "lisp_eval"
+
+def tool(script):
+    return script.get("tool", "lisp_eval")
+
+
+def calls(script):
+    """The arguments of all calls, in order."""
+    return script.get("calls") or [{"program": program} for program in script["programs"]]
 
 
 def texts(value):
@@ -29,8 +37,8 @@ def texts(value):
 class Api:
     """An API of models: where tools and results stand in its requests, and how it answers with events."""
 
-    def __init__(self, request):
-        self.request = request
+    def __init__(self, request, tool):
+        self.request, self.tool = request, tool
 
     def search(self, offered):
         """The call that loads tools which the client holds back, if it does."""
@@ -61,7 +69,7 @@ class Anthropic(Api):
     SEARCH = "toolu_search"
 
     def search(self, offered):
-        held_back = re.search(rf"^\S+{TOOL}$", texts(self.request), re.MULTILINE)
+        held_back = re.search(rf"^\S+{self.tool}$", texts(self.request), re.MULTILINE)
         if held_back and any(name == "ToolSearch" for name, _, _ in offered):
             return "ToolSearch", None, {"query": f"select:{held_back[0]}"}
         return None
@@ -69,7 +77,7 @@ class Anthropic(Api):
     def events(self, number, call, text):
         block, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn"
         if call:
-            kind = "toolu_" if call[0].endswith(TOOL) else self.SEARCH
+            kind = "toolu_" if call[0].endswith(self.tool) else self.SEARCH
             block = {"type": "tool_use", "id": f"{kind}{number}", "name": call[0], "input": {}}
             delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(call[2])}, "tool_use"
         usage = {"input_tokens": 1, "output_tokens": 1}
@@ -170,7 +178,7 @@ class Model(BaseHTTPRequestHandler):
         self.answer(200, "text/plain", b"")
 
     def do_GET(self):
-        served = self.server.script["served"].get(self.path)
+        served = self.server.script().get("served", {}).get(self.path)
         if served is None:
             self.server.note({"unknown": f"GET {self.path}"})
             return self.json(404, {"error": {"message": "not here"}})
@@ -183,7 +191,7 @@ class Model(BaseHTTPRequestHandler):
         if api is None:
             self.server.note({"unknown": f"POST {path}"})
             return self.json(404, {"error": {"message": "not here"}})
-        api = api(json.loads(body))
+        api = api(json.loads(body), tool(self.server.script()))
         call, text = self.reply(api)
         number = self.server.count()
         events = list(api.events(number, call, text))
@@ -199,16 +207,16 @@ class Model(BaseHTTPRequestHandler):
 
     def reply(self, api):
         """The next call as (name, namespace, arguments), or the text of the answer."""
-        script, results = self.server.script, api.results()
+        script, results = self.server.script(), api.results()
         offered = list(api.offered(api.tools()))
-        tool = next(((name, space) for name, space, _ in offered if name.endswith(TOOL)), None)
-        call, text = None if tool else api.search(offered), "No tool, no answer."
-        if tool and len(results) < len(script["programs"]):
-            call = (*tool, {"program": script["programs"][len(results)]})
-        elif tool:
-            found = re.search(script["pattern"], results[-1])
-            text = found.expand(script["answer"]) if found else f"This did not arrive: {results[-1]}"
-        record = {"api": type(api).__name__, "tool": tool and tool[0], "results": results}
+        found = next(((name, space) for name, space, _ in offered if name.endswith(api.tool)), None)
+        call, text = None if found else api.search(offered), "No tool, no answer."
+        if found and len(results) < len(calls(script)):
+            call = (*found, calls(script)[len(results)])
+        elif found:
+            match = re.search(script["pattern"], results[-1])
+            text = match.expand(script["answer"]) if match else f"This did not arrive: {results[-1]}"
+        record = {"api": type(api).__name__, "tool": found and found[0], "results": results}
         record["told"] = texts(api.request)
         for result in results:
             record["told"] = record["told"].replace(result, "")
@@ -222,8 +230,12 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, script, record):
         super().__init__(("127.0.0.1", 0), Model)
-        self.script, self.record = script, record
+        self.file, self.record = script, record
         self.lock, self.number = threading.Lock(), 0
+
+    def script(self):
+        with open(self.file, encoding="utf-8") as file:
+            return json.load(file)
 
     def count(self):
         with self.lock:
@@ -237,9 +249,7 @@ class Server(ThreadingHTTPServer):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        script = json.load(file)
-    server = Server(script, open(sys.argv[2], "w", encoding="utf-8"))
+    server = Server(sys.argv[1], open(sys.argv[2], "w", encoding="utf-8"))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
     sys.stdin.read()
