@@ -133,6 +133,12 @@ impl Run {
             book.recall(line);
             return journal::retold(before);
         }
+        // The program went on without a call that could not be looked up or written down, whatever it would have done.
+        let unsent = kept.as_ref().and_then(|(journal, identity)| journal.seen(What::Silence, identity));
+        if let Some(unsent) = unsent.filter(|before| before["unsent"] == true) {
+            self.book().recall(line);
+            return journal::read(unsent).map_err(Stop::from);
+        }
         // What was begun is answered from the journal, whatever its tool and its server are by now.
         if let Some((journal, identity)) = &kept
             && let Some(known) =
@@ -242,12 +248,6 @@ impl Run {
         identity: &str,
     ) -> Given {
         let (server, name) = (&upstream.config.name, &tool.def.name);
-        let before = journal.seen(What::Silence, identity);
-        // The program went on without it.
-        if let Some(unsent) = before.as_ref().filter(|before| before["unsent"] == true) {
-            self.book().recall(line);
-            return journal::read(unsent.clone());
-        }
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
         let _under_way = journal.mark(identity);
