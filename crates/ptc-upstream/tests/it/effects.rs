@@ -87,6 +87,8 @@ pub struct Memory {
     book: Book,
     pending: Mutex<Vec<(String, Json)>>,
     kept: Mutex<BTreeMap<String, Json>>,
+    /// How often it cannot be read from now on.
+    unreadable: AtomicUsize,
 }
 
 impl EffectJournal for Memory {
@@ -103,6 +105,10 @@ impl EffectJournal for Memory {
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
         if self.book.unreadable.load(Ordering::SeqCst) {
             return Err("the store is away".to_owned());
+        }
+        let fails = |left: usize| left.checked_sub(1);
+        if self.unreadable.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Err("the disk is away".to_owned());
         }
         let calls = self.book.calls.lock().expect("no panics");
         let found = calls.get(&(scope.to_owned(), identity.to_owned()));
@@ -380,6 +386,20 @@ async fn only_answers_that_say_what_happened_are_kept() {
         }
         assert_eq!(world.calls(), sent, "{tool} is sent once");
     }
+}
+
+/// What the program writes depends on whether the read was made, so a retry must not make it after all.
+#[tokio::test]
+async fn a_read_that_could_not_be_looked_up_is_not_made_by_a_scope_that_runs_again() {
+    let (world, memory) = (world(), Arc::new(Memory::default()));
+    let runtime = start(&[&world]).await;
+    let source = "(let [r (tool/call 's/get)] [(:ok r) (:ok (tool/call 's/write {:n (if (:ok r) 1 0)}))])";
+    memory.unreadable.store(1, Ordering::SeqCst);
+    for run in ["first", "again"] {
+        let context = runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone());
+        assert_eq!(value(&context, source).await, "[false true]", "{run}");
+    }
+    assert_eq!(world.calls(), 1, "the write, once");
 }
 
 #[tokio::test]
