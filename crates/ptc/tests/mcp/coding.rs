@@ -124,6 +124,11 @@ impl Stage {
 
     /// Runs an agent with these words and gives what it printed.
     pub fn run(&mut self, agent: &Agent, args: &[&str], more: &[(&str, &str)]) -> String {
+        self.run_told(agent, args, more).0
+    }
+
+    /// The same, and what it wrote to standard error.
+    pub fn run_told(&mut self, agent: &Agent, args: &[&str], more: &[(&str, &str)]) -> (String, String) {
         let (status, out, err) = self.attempt(agent, args, more);
         assert!(
             status.success(),
@@ -131,7 +136,7 @@ impl Stage {
             agent.program,
             self.requests()
         );
-        out
+        (out, err)
     }
 
     fn attempt(

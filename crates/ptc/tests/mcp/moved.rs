@@ -27,6 +27,8 @@ struct Client {
     settings: fn() -> String,
     /// The words that ask it, where it may use the tools of a server.
     ask: fn(&str) -> Vec<String>,
+    /// The words that list the servers it uses.
+    list: &'static [&'static str],
     /// Its file in a project, as the page has it.
     project: &'static str,
     /// What says that servers of the project `WORK` may be used, and where.
@@ -53,6 +55,7 @@ const CLIENTS: [Client; 4] = [
         add: &["mcp", "add", "--scope", "user", "north", "--"],
         settings: || without(&CLAUDE_CODE, "mcpServers"),
         ask: |server| words(&["--allowedTools", &format!("mcp__{server}"), "-p", QUESTION]),
+        list: &["mcp", "list"],
         project: ".mcp.json",
         trusts: Some(("settings.json", "{\"enableAllProjectMcpServers\": true}")),
     },
@@ -68,6 +71,7 @@ const CLIENTS: [Client; 4] = [
             let (required, approved) = (set("required=true"), set("default_tools_approval_mode=\"approve\""));
             words(&["exec", "--skip-git-repo-check", "-c", &required, "-c", &approved, QUESTION])
         },
+        list: &["mcp", "list"],
         project: ".codex/config.toml",
         trusts: Some(("config.toml", "\n[projects.\"WORK\"]\ntrust_level = \"trusted\"\n")),
     },
@@ -79,6 +83,7 @@ const CLIENTS: [Client; 4] = [
         add: &[],
         settings: || without(&OPENCODE, "mcp"),
         ask: |_| words(&["run", QUESTION]),
+        list: &["debug", "config"],
         project: "opencode.json",
         trusts: None,
     },
@@ -90,6 +95,7 @@ const CLIENTS: [Client; 4] = [
         add: &["mcp", "add", "--scope", "user", "north"],
         settings: || without(&GEMINI, "mcpServers"),
         ask: |_| words(&["-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-p", QUESTION]),
+        list: &["mcp", "list"],
         project: ".gemini/settings.json",
         trusts: None,
     },
@@ -156,9 +162,28 @@ impl Desk {
     }
 
     fn agent(&mut self, args: &[&str]) -> String {
+        self.agent_told(args).0
+    }
+
+    fn agent_told(&mut self, args: &[&str]) -> (String, String) {
         let folder = self.folder().display().to_string();
         let more = [(self.client.variable, folder.as_str()), ("ENABLE_TOOL_SEARCH", "false")];
-        self.stage.run(self.client.agent, args, &more)
+        self.stage.run_told(self.client.agent, args, &more)
+    }
+
+    /// The servers that the client uses; Gemini CLI lists them on standard error.
+    fn list(&mut self) -> String {
+        let (out, err) = self.agent_told(self.client.list);
+        out + &err
+    }
+
+    /// Lets the client use servers of the project.
+    fn trust(&self) {
+        let Some((file, text)) = self.client.trusts else { return };
+        let file = self.folder().join(file);
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        let work = self.stage.home().join("work").display().to_string();
+        std::fs::write(file, before + &text.replace("WORK", &work)).unwrap();
     }
 
     fn setup(&self, args: &[&str]) -> String {
@@ -249,12 +274,7 @@ fn follows_the_page(name: &str) {
     let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
     let Some(mut desk) = Desk::new(client) else { return };
     desk.stage.write(&format!("work/{}", client.project), of_page(client.project));
-    if let Some((file, text)) = client.trusts {
-        let file = desk.folder().join(file);
-        let before = std::fs::read_to_string(&file).unwrap_or_default();
-        let work = desk.stage.home().join("work").display().to_string();
-        std::fs::write(file, before + &text.replace("WORK", &work)).unwrap();
-    }
+    desk.trust();
     let told =
         json!({"programs": [program_of_page()], "pattern": r"\b(404000)\b", "answer": r"Together \1 euros."});
     desk.setup(&["--project", "--yes", "--no-check"]);
@@ -285,4 +305,52 @@ fn opencode_follows_the_page() {
 #[test]
 fn gemini_cli_follows_the_page() {
     follows_the_page("gemini");
+}
+
+/// Of servers of one name the client uses the one of the project, or the innermost. All of them move, each behind its own.
+fn servers_of_one_name_all_move(name: &str) {
+    let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
+    let Some(mut desk) = Desk::new(client) else { return };
+    desk.add();
+    desk.trust();
+    let nearer = of_page(client.project).replace("\"shop.py\", \"north\"", "\"shop.py\", \"nearer\"");
+    desk.stage.write(&format!("work/{}", client.project), &nearer);
+    let (mut used, mut ours) = ("nearer", vec!["ptc", "ptc-project"]);
+    if name == "claude-code" {
+        desk.agent(&["mcp", "add", "--scope", "local", "north", "--", "python3", "shop.py", "nearest"]);
+        (used, ours) = ("nearest", vec!["ptc", "ptc-project", "ptc-local"]);
+    }
+    let shop = desk.stage.home().join("work/shop.py").display().to_string();
+    let listed = desk.list();
+    // Claude Code tells below its list which others there are.
+    let list = listed.split("diagnostics").next().unwrap();
+    assert!(list.contains(used) && !list.contains(&shop), "{listed}");
+
+    let told = desk.setup(&["--yes", "--no-check"]);
+    assert!(told.contains("    north: the client took one of the two"), "{told}");
+    assert_eq!(told.contains("north stands there more than once"), used == "nearest", "{told}");
+    desk.setup(&["--project", "--yes", "--no-check"]);
+    let listed = desk.list();
+    assert!(ours.iter().all(|name| listed.contains(name)) && !listed.contains("shop.py"), "{listed}");
+    assert!(listed.matches("servers.json").count() >= ours.len(), "{listed}");
+}
+
+#[test]
+fn claude_code_uses_the_innermost_of_one_name_and_all_move() {
+    servers_of_one_name_all_move("claude-code");
+}
+
+#[test]
+fn codex_uses_the_project_s_of_one_name_and_both_move() {
+    servers_of_one_name_all_move("codex");
+}
+
+#[test]
+fn opencode_uses_the_project_s_of_one_name_and_both_move() {
+    servers_of_one_name_all_move("opencode");
+}
+
+#[test]
+fn gemini_cli_uses_the_project_s_of_one_name_and_both_move() {
+    servers_of_one_name_all_move("gemini");
 }

@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod toml;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
@@ -141,6 +142,13 @@ fn tell_rest(known: &File, whole: &str, steps: &[Step], others: &[Other]) -> any
     let client = known.client;
     let moved: Vec<&String> = steps.iter().flat_map(|step| step.moved.keys()).collect();
     let mut told = elsewhere::switched_off(client, whole, &moved) + &elsewhere::in_variable(client);
+    let twice: BTreeSet<&String> =
+        moved.iter().filter(|name| moved.iter().filter(|other| other == name).count() > 1).copied().collect();
+    for name in twice {
+        told.push_str(&format!(
+            "  ! {name} stands there more than once: the client took the innermost, and its model gets all of them then\n"
+        ));
+    }
     for other in others {
         let names = steps.iter().map(|step| step.spot.name);
         if let Some(name) = names.into_iter().find(|name| other.collides(name)) {
