@@ -23,6 +23,7 @@ use ptc_lisp::machine::{Machine, Step};
 
 /// Pages whose `rust` blocks are documentation tests: by the crate that tests them.
 const RUST: &[(&str, &str)] = &[
+    ("README.md", "ptc-runner"),
     ("rust.md", "ptc-runner"),
     ("agents.md", "ptc-runner"),
     ("preludes.md", "ptc-runner"),
