@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tests::{Ran, Skips};
-use crate::{attacks, counts, deny, language, oracle, packages, root, secrets, simulate, tests, tidy, walks};
+use crate::{
+    attacks, counts, deny, language, names, oracle, packages, root, secrets, simulate, tests, tidy, walks,
+};
 
 const USAGE: &str = "usage: cargo xtask ci [--allow-skips]
   --allow-skips   tests that need a program which is missing are skipped, and told, instead of failing";
@@ -30,6 +32,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let optimised = beside(root, |root| attacks::build(root).and(counts::prepare(root)));
     steps.run("format", || cargo(&["fmt", "--all", "--check"]));
     steps.run("tidiness", || tidy::check(root));
+    steps.run("names of types", || names::check(root));
     steps.run("walks over values", || walks::check(root));
     steps.run("generated files", || language::run(root, "check", &[]));
     steps.run("packages", || ended(packages));

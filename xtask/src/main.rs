@@ -8,6 +8,7 @@ mod deny;
 mod dist;
 mod kills;
 mod language;
+mod names;
 mod oracle;
 mod packages;
 mod secrets;

@@ -296,7 +296,7 @@ pub type Pending<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
 /// A model that answers requests.
 pub trait Model: Send + Sync {
     /// The reply to a request. `chunk` takes pieces of text as they come, where the request streams.
-    fn reply(&self, request: Arc<Request>, chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>>;
+    fn reply(&self, request: Arc<Request>, chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>>;
 
     /// The name that traces show.
     fn name(&self) -> &str {
@@ -305,7 +305,7 @@ pub trait Model: Send + Sync {
 }
 
 /// Takes pieces of text as they come.
-pub type Chunk = Arc<dyn Fn(&str) + Send + Sync>;
+pub type TextSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A model that is a function.
 pub type ModelFunction = Arc<dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync>;

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::agent::Agent;
 use crate::event::Event;
-use crate::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use crate::model::{Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request, TextSink};
 use crate::run::{AgentRun, Ask, AskKind, Need, RunOptions, Supply};
 use crate::step::{Fail, Step};
 use crate::tool::Decision;
@@ -200,7 +200,7 @@ pub fn silent(label: &str) -> Llm {
 struct Silent(String);
 
 impl Model for Silent {
-    fn reply(&self, _: Arc<Request>, _: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, _: Arc<Request>, _: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         let error = ModelError::new(ModelErrorKind::ConfigError, "a recording is played; nobody is asked");
         Box::pin(std::future::ready(Err(error)))
     }

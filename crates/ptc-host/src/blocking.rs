@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::{Error, Interrupt};
 
 use crate::cancel::Cancel;
@@ -90,13 +90,13 @@ fn driven(
     let reply_to = sender.clone();
     let ground = Ground {
         // Nobody reads the replies of calls that outlive their program.
-        post: Arc::new(move |id, reply| reply_to.send(Mail::Reply(id, reply)).unwrap_or_default()),
+        post: Arc::new(move |id, reply| reply_to.send(BlockingMail::Reply(id, reply)).unwrap_or_default()),
         patient: bounds.timeout.is_none() && bounds.cancel.is_none(),
         #[cfg(feature = "tokio")]
         runtime: crate::runtime::unblocked(),
     };
     let mut drive = Drive::new(tools.clone(), ground, bounds.timeout, bounds.cancel.clone());
-    let wake = move || sender.send(Mail::Cancelled).unwrap_or_default();
+    let wake = move || sender.send(BlockingMail::Cancelled).unwrap_or_default();
     let _hook = bounds.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
     let result = match begin(&mut drive, machine) {
         Ok(()) => turns(&mut drive, machine, &mail),
@@ -105,12 +105,16 @@ fn driven(
     drive.finish(machine, result)
 }
 
-enum Mail {
+enum BlockingMail {
     Reply(u64, Reply),
     Cancelled,
 }
 
-fn turns(drive: &mut Drive, machine: &mut Machine, mail: &Receiver<Mail>) -> Result<Signal, Error> {
+fn turns(
+    drive: &mut Drive,
+    machine: &mut Machine,
+    mail: &Receiver<BlockingMail>,
+) -> Result<ProgramEnd, Error> {
     loop {
         match drive.turn(machine, TURN) {
             Turn::Over(result) => return result,
@@ -121,7 +125,7 @@ fn turns(drive: &mut Drive, machine: &mut Machine, mail: &Receiver<Mail>) -> Res
 }
 
 /// Waits until the program can go on.
-fn wait(drive: &mut Drive, mail: &Receiver<Mail>) -> Result<(), Error> {
+fn wait(drive: &mut Drive, mail: &Receiver<BlockingMail>) -> Result<(), Error> {
     loop {
         let now = Instant::now();
         let received = match drive.wake_at(now) {
@@ -129,8 +133,8 @@ fn wait(drive: &mut Drive, mail: &Receiver<Mail>) -> Result<(), Error> {
             None => mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         let ready = match received {
-            Ok(Mail::Reply(id, reply)) => drive.land(id, reply),
-            Ok(Mail::Cancelled) => return Err(cancelled("the program was cancelled")),
+            Ok(BlockingMail::Reply(id, reply)) => drive.land(id, reply),
+            Ok(BlockingMail::Cancelled) => return Err(cancelled("the program was cancelled")),
             Err(_) => drive.expire(Instant::now())?,
         };
         if ready {

@@ -10,17 +10,17 @@ type Action = Box<dyn FnOnce() + Send>;
 /// Stops programs that were started with it. Clones are the same token.
 #[derive(Clone, Default)]
 pub struct Cancel {
-    shared: Arc<Shared>,
+    shared: Arc<CancelState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct CancelState {
     set: AtomicBool,
-    hooks: Mutex<Hooks>,
+    hooks: Mutex<CancelHooks>,
 }
 
 #[derive(Default)]
-struct Hooks {
+struct CancelHooks {
     next: u64,
     waiting: Vec<(u64, Action)>,
     /// What keeps a child's hook at its parent alive.
@@ -87,7 +87,7 @@ impl Cancel {
         Hook { of: Some((self.clone(), number)) }
     }
 
-    fn hooks(&self) -> MutexGuard<'_, Hooks> {
+    fn hooks(&self) -> MutexGuard<'_, CancelHooks> {
         self.shared.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

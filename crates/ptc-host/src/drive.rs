@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::machine::{Machine, ProgramEnd, Step};
 use ptc_lisp::view::json_bytes;
 use ptc_lisp::{Error, ErrorKind, Interrupt};
 
@@ -26,7 +26,7 @@ const STEP_COST: u64 = 500;
 #[derive(Debug)]
 pub(crate) enum Turn {
     /// The program is over.
-    Over(Result<Signal, Error>),
+    Over(Result<ProgramEnd, Error>),
     /// It waits for tools.
     Waits,
     /// It could go on.
@@ -260,7 +260,7 @@ impl Drive {
     }
 
     /// Ends the program: what it defined is taken back if it failed.
-    pub fn finish(mut self, machine: &mut Machine, mut result: Result<Signal, Error>) -> Ran {
+    pub fn finish(mut self, machine: &mut Machine, mut result: Result<ProgramEnd, Error>) -> Ran {
         machine.set_interrupt(Interrupt::default());
         if let Err(error) = &mut result {
             if error.kind == ErrorKind::Timeout {

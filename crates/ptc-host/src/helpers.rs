@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Work for a thread.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type HelperJob = Box<dyn FnOnce() + Send>;
 
 /// Most threads at once; work beyond that waits for one.
 const MOST: usize = 512;
@@ -16,21 +16,23 @@ const MOST: usize = 512;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Helpers {
-    state: Mutex<State>,
+    state: Mutex<HelperState>,
     work: Condvar,
 }
 
-struct State {
-    jobs: VecDeque<Job>,
+struct HelperState {
+    jobs: VecDeque<HelperJob>,
     threads: usize,
     idle: usize,
 }
 
-static HELPERS: Helpers =
-    Helpers { state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0 }), work: Condvar::new() };
+static HELPERS: Helpers = Helpers {
+    state: Mutex::new(HelperState { jobs: VecDeque::new(), threads: 0, idle: 0 }),
+    work: Condvar::new(),
+};
 
 /// Runs `job` on a thread of its own. A job that no thread can be started for is dropped.
-pub(crate) fn spawn(job: Job) {
+pub(crate) fn spawn(job: HelperJob) {
     let mut state = HELPERS.state.lock().unwrap_or_else(PoisonError::into_inner);
     state.jobs.push_back(job);
     if state.idle >= state.jobs.len() || state.threads >= MOST {

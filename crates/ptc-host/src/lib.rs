@@ -113,7 +113,7 @@ pub use outcome::{OUTCOME_UNKNOWN, outcome_unknown};
 pub use outline::{Kind, Weight, outline};
 pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
-pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
+pub use ptc_lisp::machine::{Answer, ProgramEnd, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use shown::{arguments, is_format, is_read_alike, rounded_integer, visible, visible_json};
 pub use strict::strict_json;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::{Machine, Owner, Signal};
+use ptc_lisp::machine::{Machine, Owner, ProgramEnd};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::Value as Json;
@@ -271,7 +271,7 @@ impl Program {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
-    pub result: Result<Signal, Error>,
+    pub result: Result<ProgramEnd, Error>,
     /// Its value as text that reads back; empty if it failed.
     pub value: String,
     /// Its value as JSON; null if it failed.
@@ -339,7 +339,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// How it ended.
-    pub result: Result<Signal, Error>,
+    pub result: Result<ProgramEnd, Error>,
     /// Its tool calls in order.
     pub calls: Vec<Called>,
     /// The tools that it could have called.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use ptc_host::{
-    Answer, CallEnd, Cancel, ErrorKind, Limits, Program, STACK, Signal, Tool, Tools, run_at_once,
+    Answer, CallEnd, Cancel, ErrorKind, Limits, Program, ProgramEnd, STACK, Tool, Tools, run_at_once,
     run_blocking,
 };
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ fn an_outcome_tells_everything() {
             .seed(3)
             .clock_ms(0);
     let outcome = run_blocking(&program);
-    assert_eq!(outcome.result, Ok(Signal::Return));
+    assert_eq!(outcome.result, Ok(ProgramEnd::Return));
     assert_eq!((outcome.value.as_str(), &outcome.json), ("{:ok 1}", &json!({"ok": 1})));
     assert_eq!(outcome.prints, ["7"]);
     assert_eq!(outcome.manifest.tools(), ["inc"]);

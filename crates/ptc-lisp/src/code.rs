@@ -100,7 +100,7 @@ pub struct Func {
 
 /// What a call of a function with one fixed arity needs to know, kept beside the function.
 #[derive(Clone, Copy, Debug)]
-pub struct Simple {
+pub struct SimpleArity {
     /// Where its code begins.
     pub entry: u32,
     /// How many parameters it has; `u16::MAX` if it is not that simple.
@@ -115,18 +115,22 @@ pub struct Simple {
 
 impl Func {
     /// See [`Simple`].
-    pub fn simple(&self) -> Simple {
+    pub fn simple(&self) -> SimpleArity {
         match self.arities.as_slice() {
-            [only] if !only.variadic => Simple {
+            [only] if !only.variadic => SimpleArity {
                 entry: only.entry,
                 params: only.params,
                 params_alone: if self.needs_self { u16::MAX } else { only.params },
                 registers: only.registers,
                 needs_self: self.needs_self,
             },
-            _ => {
-                Simple { entry: 0, params: u16::MAX, params_alone: u16::MAX, registers: 0, needs_self: true }
-            }
+            _ => SimpleArity {
+                entry: 0,
+                params: u16::MAX,
+                params_alone: u16::MAX,
+                registers: 0,
+                needs_self: true,
+            },
         }
     }
 

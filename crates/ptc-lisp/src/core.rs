@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::analyze::node::NodeKind;
 use crate::analyze::{World, analyze_core};
-use crate::builtins::{Arity, Example, Shown};
+use crate::builtins::{ArgCount, Example, Shown};
 use crate::code::Unit;
 use crate::compile::Compiler;
 use crate::names::Names;
@@ -68,7 +68,7 @@ const NAMES: &[&str] = &[
 
 /// A function of the core library's source. Only its name is known at the start; the rest is read and
 /// compiled when it is first needed, which keeps start-up short.
-struct Source {
+struct CoreSource {
     ns: &'static str,
     name: &'static str,
     text: &'static str,
@@ -81,7 +81,7 @@ pub(crate) struct Declaration {
     /// Parameter vectors.
     pub params: String,
     /// How many arguments it takes.
-    pub arity: Arity,
+    pub arity: ArgCount,
     /// The docstring.
     pub doc: String,
     /// Examples that run as tests.
@@ -91,7 +91,7 @@ pub(crate) struct Declaration {
     form: Form,
 }
 
-static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(scan_files);
+static SOURCES: LazyLock<Vec<CoreSource>> = LazyLock::new(scan_files);
 static BASE_NAMES: LazyLock<Arc<Names>> = LazyLock::new(|| {
     let mut names = Names::default();
     NAMES.iter().for_each(|name| {
@@ -144,7 +144,7 @@ pub(crate) fn names() -> Arc<Names> {
 }
 
 /// Finds the functions in the source files: a top-level form begins at the start of a line.
-fn scan_files() -> Vec<Source> {
+fn scan_files() -> Vec<CoreSource> {
     let form = Finder::new("\n(");
     let mut sources = Vec::with_capacity(512);
     for (file, text) in FILES {
@@ -164,7 +164,7 @@ fn scan_files() -> Vec<Source> {
                     full.push_str(name);
                     let name = Box::leak(full.into_boxed_str());
                     let (declaration, unit) = (OnceLock::new(), OnceLock::new());
-                    sources.push(Source { ns, name, text, declaration, unit });
+                    sources.push(CoreSource { ns, name, text, declaration, unit });
                 }
                 _ => panic!("core/{file}.clj holds more than ns, defn and defn-"),
             }
@@ -174,7 +174,7 @@ fn scan_files() -> Vec<Source> {
 }
 
 /// Reads a `defn`: parameters, docstring, examples and how much of its value is shown.
-fn declare(source: &Source) -> Declaration {
+fn declare(source: &CoreSource) -> Declaration {
     let forms = read_all(source.text, &ReadLimits::default())
         .unwrap_or_else(|error| panic!("{} does not read: {error}", source.name));
     let [form] = forms.as_slice() else { panic!("{} is not one form", source.name) };
@@ -199,7 +199,7 @@ fn declare(source: &Source) -> Declaration {
         }
     }
     let params = params.join(" ");
-    Declaration { arity: Arity::parse(&params), params, doc, examples, shown, form: strip(form) }
+    Declaration { arity: ArgCount::parse(&params), params, doc, examples, shown, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
@@ -242,7 +242,7 @@ fn strip(form: &Form) -> Form {
     Form::new(FormKind::List([&[head], rest].concat()), form.span)
 }
 
-fn compile_source(source: &Source, declaration: &Declaration) -> Unit {
+fn compile_source(source: &CoreSource, declaration: &Declaration) -> Unit {
     let name = source.name;
     let node = analyze_core(&declaration.form, source.ns, &CoreWorld)
         .unwrap_or_else(|error| panic!("{name} of the core library is wrong: {error}"));

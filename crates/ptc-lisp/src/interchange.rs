@@ -17,7 +17,7 @@ use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
 use crate::value::print::{Looks, Printer, Style};
-use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
+use crate::value::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
 use crate::value::{Layout, MAX_DEPTH, Map, Shared, Value};
 
 /// How keys of objects are kept.
@@ -200,7 +200,7 @@ struct Maker<'a> {
 }
 
 /// A collection of which parts are still to come.
-enum Made {
+enum PartialCollection {
     Array(Vec<Json>),
     /// Its fields, and the key of the one that comes.
     Object(serde_json::Map<String, Json>, String),
@@ -261,13 +261,13 @@ impl Maker<'_> {
 }
 
 impl Visitor for Maker<'_> {
-    type Mark = Made;
+    type Mark = PartialCollection;
     type Stop = Unfit;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Made>, Unfit> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<PartialCollection>, Unfit> {
         let Some(parts) = Parts::of(value) else {
             self.done = self.scalar(value)?;
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         };
         self.take(2)?;
         let same = if self.spelt { SameKey::of_spelt } else { SameKey::of };
@@ -275,22 +275,22 @@ impl Visitor for Maker<'_> {
             return Err(Unfit::SameKey { path: String::new(), keys });
         }
         let made = match value.is_map() {
-            true => Made::Object(serde_json::Map::new(), String::new()),
+            true => PartialCollection::Object(serde_json::Map::new(), String::new()),
             false => {
                 // A range may say that it has more than anybody can hold.
                 let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
-                Made::Array(Vec::with_capacity(count))
+                PartialCollection::Array(Vec::with_capacity(count))
             }
         };
-        Ok(Step::Into(parts, made))
+        Ok(WalkStep::Into(parts, made))
     }
 
-    fn item(&mut self, _: &mut Made, _: usize) -> Result<(), Unfit> {
+    fn item(&mut self, _: &mut PartialCollection, _: usize) -> Result<(), Unfit> {
         self.parts += 1;
         self.take(ELEMENT)
     }
 
-    fn entry(&mut self, made: &mut Made, _: usize, key: &Value) -> Result<Entry, Unfit> {
+    fn entry(&mut self, made: &mut PartialCollection, _: usize, key: &Value) -> Result<EntryStep, Unfit> {
         self.parts += 2;
         self.take(2 * ELEMENT)?;
         let named = if self.spelt { json::keys::spelt } else { json::keys::text };
@@ -298,17 +298,17 @@ impl Visitor for Maker<'_> {
             Some(text) => self.copy(&text)?,
             None => self.text(key)?,
         };
-        if let Made::Object(_, next) = made {
+        if let PartialCollection::Object(_, next) = made {
             *next = text;
         }
-        Ok(Entry::Value)
+        Ok(EntryStep::Value)
     }
 
-    fn after(&mut self, made: &mut Made) -> Result<(), Unfit> {
+    fn after(&mut self, made: &mut PartialCollection) -> Result<(), Unfit> {
         let done = std::mem::take(&mut self.done);
         match made {
-            Made::Array(items) => items.push(done),
-            Made::Object(fields, next) => {
+            PartialCollection::Array(items) => items.push(done),
+            PartialCollection::Object(fields, next) => {
                 fields.insert(std::mem::take(next), done);
             }
         }
@@ -316,20 +316,20 @@ impl Visitor for Maker<'_> {
     }
 
     /// Only an array, of which nobody can say what is in it until it is looked at, still has such a part.
-    fn unrealised(&mut self, made: &mut Made, _: usize) -> Result<(), Unfit> {
+    fn unrealised(&mut self, made: &mut PartialCollection, _: usize) -> Result<(), Unfit> {
         self.done = Json::String("...".to_owned());
         self.after(made)
     }
 
-    fn leave(&mut self, made: Made) -> Result<(), Unfit> {
+    fn leave(&mut self, made: PartialCollection) -> Result<(), Unfit> {
         self.done = match made {
-            Made::Array(items) => Json::Array(items),
-            Made::Object(fields, ..) => Json::Object(fields),
+            PartialCollection::Array(items) => Json::Array(items),
+            PartialCollection::Object(fields, ..) => Json::Object(fields),
         };
         Ok(())
     }
 
-    fn too_deep(&mut self, _: Made, place: Place<'_>) -> Result<(), Unfit> {
+    fn too_deep(&mut self, _: PartialCollection, place: Place<'_>) -> Result<(), Unfit> {
         Err(Unfit::TooDeep(place.too_deep(self.names)))
     }
 
@@ -342,10 +342,10 @@ impl Visitor for Maker<'_> {
 /// and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
 /// itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
-    let mut search = Search { names, path: String::new(), left: MOST_SEARCHED };
+    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED };
     match walk(value, &mut search).err()? {
-        Found::Value => Some(search.path),
-        Found::SameKey(keys) => Some(format!("{}: {keys}", search.path)),
+        WithoutJson::Value => Some(search.path),
+        WithoutJson::SameKey(keys) => Some(format!("{}: {keys}", search.path)),
     }
 }
 
@@ -365,26 +365,26 @@ fn decimal_number(decimal: &Decimal) -> Option<Number> {
 /// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.
 const MOST_SEARCHED: usize = 1 << 24;
 
-struct Search<'a> {
+struct JsonSearch<'a> {
     names: &'a Names,
     path: String,
     left: usize,
 }
 
 /// What has no JSON form.
-enum Found {
+enum WithoutJson {
     Value,
     SameKey(SameKey),
 }
 
-impl Visitor for Search<'_> {
+impl Visitor for JsonSearch<'_> {
     type Mark = ();
-    type Stop = Found;
+    type Stop = WithoutJson;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<()>, Found> {
-        self.left = self.left.checked_sub(1).ok_or(Found::Value)?;
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, WithoutJson> {
+        self.left = self.left.checked_sub(1).ok_or(WithoutJson::Value)?;
         if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, MOST_SEARCHED)).flatten() {
-            return Err(Found::SameKey(keys));
+            return Err(WithoutJson::SameKey(keys));
         }
         let has_form = match value {
             Value::Float(float) => float.is_finite(),
@@ -393,26 +393,26 @@ impl Visitor for Search<'_> {
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
             Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
             _ => match Parts::of(value) {
-                Some(parts) => return Ok(Step::Into(parts, ())),
+                Some(parts) => return Ok(WalkStep::Into(parts, ())),
                 None => false,
             },
         };
-        if has_form { Ok(Step::Done) } else { Err(Found::Value) }
+        if has_form { Ok(WalkStep::Done) } else { Err(WithoutJson::Value) }
     }
 
-    fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<Entry, Found> {
+    fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<EntryStep, WithoutJson> {
         // The text of a key that is data says what it is; that of a function does not.
         let has_text = json::keys::text(key, self.names).is_some();
-        Ok(if has_text { Entry::Value } else { Entry::Both })
+        Ok(if has_text { EntryStep::Value } else { EntryStep::Both })
     }
 
-    fn leave(&mut self, (): ()) -> Result<(), Found> {
+    fn leave(&mut self, (): ()) -> Result<(), WithoutJson> {
         Ok(())
     }
 
-    fn too_deep(&mut self, (): (), place: Place<'_>) -> Result<(), Found> {
+    fn too_deep(&mut self, (): (), place: Place<'_>) -> Result<(), WithoutJson> {
         self.stopped(place);
-        Err(Found::Value)
+        Err(WithoutJson::Value)
     }
 
     fn stopped(&mut self, place: Place<'_>) {

@@ -57,7 +57,7 @@ impl Limits {
 
 /// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum LimitUnit {
     /// Units of work.
     Work,
     /// Bytes.
@@ -72,7 +72,7 @@ pub struct Limit {
     /// Its name; for those a host sets, the field of [`Limits`].
     pub name: &'static str,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: LimitUnit,
     /// What it is unless the host says otherwise, or what it always is.
     pub default: fn() -> u64,
     /// Whether the host sets it.
@@ -86,7 +86,7 @@ pub struct Limit {
 /// A limit that a host sets.
 const fn set(
     name: &'static str,
-    unit: Unit,
+    unit: LimitUnit,
     default: fn() -> u64,
     bounds: &'static str,
     kind: ErrorKind,
@@ -97,7 +97,7 @@ const fn set(
 /// A limit that is what it is.
 const fn fixed(
     name: &'static str,
-    unit: Unit,
+    unit: LimitUnit,
     value: fn() -> u64,
     bounds: &'static str,
     kind: ErrorKind,
@@ -109,7 +109,7 @@ const fn fixed(
 pub static ALL: &[Limit] = &[
     set(
         "fuel",
-        Unit::Work,
+        LimitUnit::Work,
         || Limits::default().fuel,
         "Work: one unit per instruction, and in functions of the library one per element touched or per \
          eight bytes of text. Reading, analysing and compiling the program count too.",
@@ -117,7 +117,7 @@ pub static ALL: &[Limit] = &[
     ),
     set(
         "memory",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || Limits::default().memory as u64,
         "Live data: collections, strings, closures, cells, formats, patterns, exceptions, names, the code and text of \
          programs that definitions keep, and the stack of calls, so it also bounds how deep calls nest. Large pieces are asked for before they are made.",
@@ -125,21 +125,21 @@ pub static ALL: &[Limit] = &[
     ),
     set(
         "source_bytes",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || Limits::default().source_bytes as u64,
         "The text of a program.",
         ErrorKind::ProgramTooLarge,
     ),
     set(
         "source_depth",
-        Unit::Count,
+        LimitUnit::Count,
         || Limits::default().source_depth as u64,
         "How deep forms nest in the text of a program.",
         ErrorKind::NestingTooDeep,
     ),
     set(
         "print_bytes",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || Limits::default().print_bytes as u64,
         "What a program prints, each line counting 32 bytes more. What `with-out-str` captures counts as \
          memory instead.",
@@ -147,7 +147,7 @@ pub static ALL: &[Limit] = &[
     ),
     set(
         "output_bytes",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || Limits::default().output_bytes as u64,
         "What leaves at once: the result of a program, the arguments of all tool calls that wait together, or the \
          results of all tasks. Counted as text, each element of a collection as at least 16 bytes.",
@@ -155,28 +155,28 @@ pub static ALL: &[Limit] = &[
     ),
     set(
         "tool_calls",
-        Unit::Count,
+        LimitUnit::Count,
         || Limits::default().tool_calls,
         "Calls of tools in one program, parallel branches included.",
         ErrorKind::ToolCallLimit,
     ),
     fixed(
         "plan steps",
-        Unit::Count,
+        LimitUnit::Count,
         || crate::steps::MOST_STEPS as u64,
         "Calls of `step-done` in one program.",
         ErrorKind::OutputExceeded,
     ),
     fixed(
         "plan step bytes",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || crate::steps::MOST_STEP_BYTES as u64,
         "The ids and summaries that `step-done` notes in one program, together.",
         ErrorKind::OutputExceeded,
     ),
     fixed(
         "value depth",
-        Unit::Count,
+        LimitUnit::Count,
         || u64::from(crate::value::MAX_DEPTH),
         "How deep values nest. What hangs behind a lazy sequence, an array or another cell is not counted \
          until it leaves the machine.",
@@ -184,35 +184,35 @@ pub static ALL: &[Limit] = &[
     ),
     fixed(
         "form depth",
-        Unit::Count,
+        LimitUnit::Count,
         || crate::analyze::MAX_NESTING as u64,
         "How deep forms nest after macros such as `->` and `cond` are rewritten.",
         ErrorKind::NestingTooDeep,
     ),
     fixed(
         "forms",
-        Unit::Count,
+        LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_forms as u64,
         "Forms in the text of a program; fewer where the memory would not last for them.",
         ErrorKind::ProgramTooLarge,
     ),
     fixed(
         "number digits",
-        Unit::Count,
+        LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_digits as u64,
         "Digits of one number in the text of a program or in JSON.",
         ErrorKind::Parse,
     ),
     fixed(
         "integer bits",
-        Unit::Count,
+        LimitUnit::Count,
         || crate::arith::MAX_BITS,
         "Bits of an integer.",
         ErrorKind::MemoryExceeded,
     ),
     fixed(
         "pattern bytes",
-        Unit::Bytes,
+        LimitUnit::Bytes,
         || crate::regex::MAX_PATTERN as u64,
         "The text of a regular expression.",
         ErrorKind::IllegalArgument,

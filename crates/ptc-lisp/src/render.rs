@@ -99,7 +99,7 @@ const NOTES_MAX: usize = 6;
 const DIFF_MAX: usize = 6;
 
 /// A place to point at: a line, the bytes of it, and what to say there.
-struct Mark<'e> {
+struct Pointer<'e> {
     line: usize,
     start: usize,
     end: usize,
@@ -108,18 +108,18 @@ struct Mark<'e> {
 }
 
 /// The places of an error in order of lines; the error itself comes before notes on its line.
-fn marks<'e>(error: &'e Error, source: &str) -> Vec<Mark<'e>> {
+fn marks<'e>(error: &'e Error, source: &str) -> Vec<Pointer<'e>> {
     let mark = |span: Span, note: Option<&'e str>| {
         let start = boundary(source, span.start as usize);
         let end = boundary(source, span.end as usize).max(start);
         let line_start = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = source[start..].find('\n').map_or(source.len(), |newline| start + newline);
         let line = source[..start].matches('\n').count() + 1;
-        Mark { line, start: start - line_start, end: end.min(line_end) - line_start, note }
+        Pointer { line, start: start - line_start, end: end.min(line_end) - line_start, note }
     };
     let own = error.span.map(|span| mark(span, None));
     let notes = error.notes.iter().take(NOTES_MAX).map(|(span, note)| mark(*span, Some(note)));
-    let mut marks: Vec<Mark<'e>> = own.into_iter().chain(notes).collect();
+    let mut marks: Vec<Pointer<'e>> = own.into_iter().chain(notes).collect();
     marks.sort_by_key(|mark| mark.line);
     marks
 }
@@ -150,12 +150,12 @@ impl Page {
     }
 
     /// The marked lines, each once, with a row below it per mark.
-    fn snippet(&mut self, marks: &[Mark<'_>], source: &str) {
+    fn snippet(&mut self, marks: &[Pointer<'_>], source: &str) {
         let lines: Vec<&str> = source.split('\n').collect();
         let mut before = None;
         for mark in marks {
             let text = lines.get(mark.line - 1).copied().unwrap_or_default();
-            let window = Window::around(text, marks.iter().filter(|other| other.line == mark.line));
+            let window = LineWindow::around(text, marks.iter().filter(|other| other.line == mark.line));
             if before != Some(mark.line) {
                 match before {
                     None => self.frame(&format!("{} |", self.indent())),
@@ -170,7 +170,7 @@ impl Page {
         }
     }
 
-    fn mark(&mut self, mark: &Mark<'_>, text: &str, window: &Window) {
+    fn mark(&mut self, mark: &Pointer<'_>, text: &str, window: &LineWindow) {
         let (blank, long) = window.columns(text, mark.start, mark.end);
         self.frame(&format!("{} | {}", self.indent(), " ".repeat(blank)));
         match mark.note {
@@ -199,7 +199,7 @@ impl Page {
 }
 
 /// The part of a long line that is shown.
-struct Window {
+struct LineWindow {
     text: String,
     /// First byte shown.
     from: usize,
@@ -209,9 +209,9 @@ struct Window {
     lead: usize,
 }
 
-impl Window {
+impl LineWindow {
     /// The window that shows the first mark's beginning with some text before it.
-    fn around<'m>(text: &str, marks: impl Iterator<Item = &'m Mark<'m>>) -> Window {
+    fn around<'m>(text: &str, marks: impl Iterator<Item = &'m Pointer<'m>>) -> LineWindow {
         let text = text.trim_end_matches('\r');
         let total = text.chars().count();
         let first = marks.map(|mark| mark.start).min().unwrap_or(0).min(text.len());
@@ -223,7 +223,7 @@ impl Window {
         let lead = usize::from(from > 0);
         let shown = clean(&text[from..to]);
         let text = [if lead > 0 { "…" } else { "" }, &shown, if to < text.len() { "…" } else { "" }].concat();
-        Window { text, from, to, lead }
+        LineWindow { text, from, to, lead }
     }
 
     /// Columns before a mark and columns of it: at least one, so that a place between is visible.

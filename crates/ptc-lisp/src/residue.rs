@@ -16,7 +16,7 @@ use crate::instructions::{Flow, Operand};
 
 /// What is to be known of an arity besides its instructions.
 #[derive(Clone, Copy)]
-pub struct Body {
+pub struct ArityBody {
     /// The number of its first instruction, which jumps count from.
     pub start: u32,
     /// How many registers are parameters, the one for the rest included.
@@ -26,10 +26,10 @@ pub struct Body {
 }
 
 /// The registers that may hold what is counted before each instruction; nothing where execution never comes.
-pub type Before = Vec<Option<u32>>;
+pub type CountedBefore = Vec<Option<u32>>;
 
 /// Tells every `Return` of an arity which registers it has to empty.
-pub fn settle(ops: &mut [Op], body: Body, consts: &[Const]) {
+pub fn settle(ops: &mut [Op], body: ArityBody, consts: &[Const]) {
     let Some(before) = follow(ops, body, consts) else { return };
     for (op, before) in ops.iter_mut().zip(before) {
         if let Op::Return { src, residue } = op {
@@ -49,11 +49,11 @@ fn row(first: Reg, count: usize) -> u32 {
 
 /// Follows the registers of an arity. No answer for functions that are not followed: those with very many registers, and those that catch exceptions, which come from
 /// anywhere.
-pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
+pub fn follow(ops: &[Op], body: ArityBody, consts: &[Const]) -> Option<CountedBefore> {
     if u32::from(body.registers) >= u32::BITS || ops.iter().any(|op| matches!(op, Op::Try { .. })) {
         return None;
     }
-    let mut before: Before = vec![None; ops.len()];
+    let mut before: CountedBefore = vec![None; ops.len()];
     *before.first_mut()? = Some(row(0, usize::from(body.params)));
     loop {
         // Most jumps go forward, so one round is enough but for loops.
@@ -156,7 +156,7 @@ mod tests {
     /// What the returns of an arity with one parameter have to empty.
     fn residues(ops: &[Op]) -> Vec<u32> {
         let mut ops = ops.to_vec();
-        settle(&mut ops, Body { start: 0, params: 1, registers: 8 }, &[]);
+        settle(&mut ops, ArityBody { start: 0, params: 1, registers: 8 }, &[]);
         let residue = |op: &Op| match op {
             Op::Return { residue, .. } => Some(residue.0),
             _ => None,

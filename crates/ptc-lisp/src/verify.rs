@@ -21,7 +21,7 @@
 
 use crate::code::{Const, Op, Reg, Unit};
 use crate::instructions::{Flow, Operand};
-use crate::residue::Body;
+use crate::residue::ArityBody;
 
 /// What is wrong with code: the instruction and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ pub struct Region {
 
 impl Region {
     /// What following its registers needs to know.
-    pub fn body(&self) -> Body {
-        Body { start: self.start, params: self.params, registers: self.registers }
+    pub fn body(&self) -> ArityBody {
+        ArityBody { start: self.start, params: self.params, registers: self.registers }
     }
 }
 
 /// What is known of verified code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct CodeLayout {
     regions: Vec<Region>,
     /// Open `Try`s before each instruction; [`UNREACHED`] where execution never comes.
     open: Vec<u16>,
@@ -69,7 +69,7 @@ const UNREACHED: u16 = u16::MAX;
 /// A function's registers are cleared when it returns, after its result has been handed over.
 const INSIDE: &str = "the result of a call goes where the called function's registers are";
 
-impl Layout {
+impl CodeLayout {
     /// All arities in the order of their code.
     pub fn regions(&self) -> &[Region] {
         &self.regions
@@ -88,9 +88,9 @@ impl Layout {
 }
 
 /// Checks all code of a unit.
-pub fn verify(unit: &Unit) -> Result<Layout, Fault> {
+pub fn verify(unit: &Unit) -> Result<CodeLayout, Fault> {
     let regions = regions(unit)?;
-    let mut layout = Layout { open: vec![UNREACHED; unit.ops.len()], regions: Vec::new() };
+    let mut layout = CodeLayout { open: vec![UNREACHED; unit.ops.len()], regions: Vec::new() };
     for region in &regions {
         let check = Check { unit, region };
         for at in region.start..region.end {

@@ -232,8 +232,8 @@ fn last_items(value: &Value, shown: usize, count: usize) -> Vec<Value> {
 /// How many bytes JSON is as compact text, or a number beyond `limit` as soon as it is more. JSON of hosts
 /// nests no deeper than its reader allowed.
 pub fn json_bytes(json: &Json, limit: usize) -> usize {
-    struct Count(usize, usize);
-    impl std::io::Write for Count {
+    struct ByteCount(usize, usize);
+    impl std::io::Write for ByteCount {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0 = self.0.saturating_add(bytes.len());
             if self.0 > self.1 { Err(std::io::ErrorKind::OutOfMemory.into()) } else { Ok(bytes.len()) }
@@ -242,7 +242,7 @@ pub fn json_bytes(json: &Json, limit: usize) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0, limit);
+    let mut count = ByteCount(0, limit);
     // The error only says that the count is complete enough.
     let _ = serde_json::to_writer(&mut count, json);
     count.0

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use cases::{Case, Expected};
-use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::machine::{Machine, ProgramEnd, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};
 
 macro_rules! case_files {
@@ -93,7 +93,7 @@ fn evaluate(case: &Case) -> Result<String, Error> {
     machine.load(&case.src)?;
     loop {
         match machine.run(u64::MAX) {
-            Step::Done(Signal::Fail) => return Err(Error::new(ErrorKind::Runtime, machine.value())),
+            Step::Done(ProgramEnd::Fail) => return Err(Error::new(ErrorKind::Runtime, machine.value())),
             Step::Done(_) => return Ok(machine.value()),
             Step::Failed(error) => return Err(error),
             Step::Yield => {}

@@ -7,7 +7,7 @@ mod edges;
 #[path = "machine/parked.rs"]
 mod parked;
 
-use ptc_lisp::machine::{Answer, Machine, Signal, Step};
+use ptc_lisp::machine::{Answer, Machine, ProgramEnd, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Value, json};
 
@@ -189,7 +189,7 @@ fn keys_that_earlier_programs_and_preludes_wrote_are_known_also_after_a_dump() {
     let bytes = machine.dump().expect("it can be written");
     let mut machine = Machine::load_dump(&bytes, &Limits::default()).expect("it can be read");
     machine.resume(calls[0].id, Ok(json!(1))).expect("it waits");
-    assert!(matches!(machine.run(10_000), Step::Done(Signal::Return)));
+    assert!(matches!(machine.run(10_000), Step::Done(ProgramEnd::Return)));
     let expected = json!({"row": {"page_size": 1}, "m": {"web-1": 4}, "at_once": 2});
     assert_eq!(machine.try_value_json_spelt(), Ok(expected));
     let prelude = ptc_lisp::prelude::Prelude::compile_text("(ns crm) (defn row [] {:page-size 1})")
@@ -511,7 +511,8 @@ fn a_failed_program_leaves_no_trace() {
 
 #[test]
 fn programs_end_by_value_return_or_fail() {
-    for (source, signal) in [("1", Signal::Value), ("(return 1)", Signal::Return), ("(fail 1)", Signal::Fail)]
+    for (source, signal) in
+        [("1", ProgramEnd::Value), ("(return 1)", ProgramEnd::Return), ("(fail 1)", ProgramEnd::Fail)]
     {
         let mut machine = machine();
         machine.load(source).expect("it loads");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptc_lisp::machine::{Answer, Function, Machine, Signal, Step};
+use ptc_lisp::machine::{Answer, Function, Machine, ProgramEnd, Step};
 use ptc_lisp::view::{Bounds, Glimpse, Part, View};
 use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn run(machine: &mut Machine, source: &str) -> String {
     loop {
         match machine.run(1000) {
             Step::Yield => {}
-            Step::Done(Signal::Fail) => return format!("failed with {}", machine.value()),
+            Step::Done(ProgramEnd::Fail) => return format!("failed with {}", machine.value()),
             Step::Done(_) => return machine.value(),
             Step::Failed(error) => return error.to_string(),
             Step::Calls(calls) => panic!("{source} calls {calls:?}"),

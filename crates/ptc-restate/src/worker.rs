@@ -31,7 +31,7 @@ pub enum WorkerError {
 }
 
 /// Makes the agent of one mission and the options of its run from its inputs.
-type Begin = Box<dyn Fn(&Value) -> Result<(Arc<Agent>, RunOptions), String> + Send + Sync>;
+type BeginMission = Box<dyn Fn(&Value) -> Result<(Arc<Agent>, RunOptions), String> + Send + Sync>;
 
 /// Makes the answer to who asked from the step that a run ended with.
 type Document = Box<dyn Fn(&Step) -> Value + Send + Sync>;
@@ -44,7 +44,7 @@ pub struct Served {
     /// The name of the workflow.
     pub name: String,
     agent: Arc<Agent>,
-    begin: Begin,
+    begin: BeginMission,
     document: Document,
     note: Option<Note>,
 }

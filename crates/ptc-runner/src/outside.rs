@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
+use ptc_agent::model::{Llm, ModelError, ModelErrorKind, Reply, Request, TextSink};
 use ptc_agent::typed::Call;
 use ptc_agent::{Ask, AskKind, Body, Decision, Function, Supply};
 #[cfg(feature = "upstreams")]
@@ -37,13 +37,13 @@ pub async fn answer(ask: &Ask) -> Supply {
 pub(crate) async fn streamed(
     llm: Llm,
     request: Arc<Request>,
-    chunk: Option<Chunk>,
+    chunk: Option<TextSink>,
     home: &Handle,
 ) -> Result<Reply, ModelError> {
     let Some(chunk) = chunk else { return reply(llm, request, None, home).await };
     let came = Arc::new(AtomicBool::new(false));
     let (seen, sink) = (came.clone(), chunk.clone());
-    let watched: Chunk = Arc::new(move |piece: &str| {
+    let watched: TextSink = Arc::new(move |piece: &str| {
         seen.store(true, Ordering::Relaxed);
         // Whoever listens cannot end the run.
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| sink(piece)));
@@ -59,7 +59,7 @@ pub(crate) async fn streamed(
 async fn reply(
     llm: Llm,
     request: Arc<Request>,
-    chunk: Option<Chunk>,
+    chunk: Option<TextSink>,
     home: &Handle,
 ) -> Result<Reply, ModelError> {
     let panicked = |_| ModelError::from("the model's function panicked");

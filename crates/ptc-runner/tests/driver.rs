@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ptc_runner::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
+use ptc_runner::model::{Llm, Model, ModelError, Pending, Reply, Request, TextSink};
 use ptc_runner::typed::Call;
 use ptc_runner::{
     Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, Need, RunOptions, Saved, Step,
@@ -384,7 +384,7 @@ async fn a_run_that_is_cancelled_is_left_as_it_was() {
 struct Streaming;
 
 impl Model for Streaming {
-    fn reply(&self, request: Arc<Request>, chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         assert!(request.stream);
         Box::pin(async move {
             for piece in ["Hello", " ", "there"] {
@@ -406,7 +406,7 @@ async fn r10_9_plain_text_streams_and_comes_whole_from_models_that_do_not() {
     ] {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let sink = seen.clone();
-        let on_chunk: Chunk = Arc::new(move |piece: &str| sink.lock().unwrap().push(piece.to_owned()));
+        let on_chunk: TextSink = Arc::new(move |piece: &str| sink.lock().unwrap().push(piece.to_owned()));
         let agent = Agent::builder("Greet").output(ptc_runner::model::Output::Text).build().unwrap();
         let step = run(agent, RunOptions { on_chunk: Some(on_chunk), ..RunOptions::new(llm) }).await;
         assert_eq!(step.value, json!("Hello there"));

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Args, Caller, Engine, Parts, Profile, Settings, Signals, Transport};
 use ptc_store::Store;
 use ptc_store::sessions::Sessions as Rows;
@@ -79,7 +79,7 @@ async fn server(store: &Option<Arc<Store>>, live: usize) -> Result<Arc<Engine>> 
     let settings = Settings {
         profile: Profile::Structured,
         program_timeout: Duration::from_secs(60),
-        sessions: Some(Sessions { most: MOST, per_owner: MOST, live, ..Sessions::default() }),
+        sessions: Some(SessionSettings { most: MOST, per_owner: MOST, live, ..SessionSettings::default() }),
         ..Settings::default()
     };
     Ok(Engine::with(settings, Parts { store: store.clone(), ..Parts::default() }).await?)

@@ -13,8 +13,8 @@ use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Begun, NewEffect};
 use serde_json::{Value as Json, json};
 
-pub use crate::under_way::{Announcing, Call};
-use crate::under_way::{Calls, HOLDS, Process};
+pub use crate::under_way::{Announcing, CallKey};
+use crate::under_way::{CallsInFlight, HOLDS, Process};
 
 /// A store as the journal of upstream calls, and of requests that make them. Clones know of each other's calls.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct StoreJournal {
     /// The same for calls that this process makes.
     making: Effects,
     requests: Requests,
-    calls: Arc<Calls>,
+    calls: Arc<CallsInFlight>,
     retention: Duration,
     /// Whether errors say where the store is.
     openly: bool,
@@ -114,7 +114,7 @@ impl StoreJournal {
     }
 
     /// The calls that processes have under way, without those of processes that are known to be gone.
-    pub fn calls_under_way(&self) -> Result<Vec<Call>, String> {
+    pub fn calls_under_way(&self) -> Result<Vec<CallKey>, String> {
         let made = |gap: &Gap| gap.maker.as_deref().is_some_and(lives);
         Ok(self.gaps()?.into_iter().filter(made).map(|gap| (gap.scope, gap.identity)).collect())
     }
@@ -176,12 +176,12 @@ pub struct HeldJournal {
     held: Held,
     /// What the program was told when it ran before.
     before: BTreeMap<String, Json>,
-    told: Mutex<Told>,
+    told: Mutex<ToldLog>,
 }
 
 /// What a program was told and what is not kept yet.
 #[derive(Debug, Default)]
-struct Told {
+struct ToldLog {
     pending: VecDeque<Seen>,
     /// How many things before those that are pending were kept.
     kept: usize,
@@ -199,7 +199,7 @@ impl HeldJournal {
             journal: journal.clone(),
             held,
             before: before.into_iter().map(|seen| (seen.identity, seen.answer)).collect(),
-            told: Mutex::new(Told { bytes, ..Told::default() }),
+            told: Mutex::new(ToldLog { bytes, ..ToldLog::default() }),
         }
     }
 
@@ -229,7 +229,7 @@ impl HeldJournal {
         before["seed"].as_u64().zip(before["clock_ms"].as_i64())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, ToldLog> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,20 +16,20 @@ pub const HOLDS: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(3);
 
 /// A scope and an identity.
-pub type Call = (String, String);
+pub type CallKey = (String, String);
 
 /// The calls of this process.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct CallsInFlight {
     state: Mutex<State>,
     woken: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    calls: BTreeMap<Call, Made>,
+    calls: BTreeMap<CallKey, MadeCall>,
     /// Calls that ended without an answer, for whoever tells the store.
-    ended: Vec<Call>,
+    ended: Vec<CallKey>,
     /// Whether somebody tells the store.
     told: bool,
     /// Whether whoever tells waits for a call to begin.
@@ -39,7 +39,7 @@ struct State {
 
 /// What is known of a call.
 #[derive(Debug, Default)]
-struct Made {
+struct MadeCall {
     /// A retry may meet its own call, so they are counted.
     count: usize,
     /// Whether its row names this process, and there is no answer.
@@ -47,7 +47,7 @@ struct Made {
 }
 
 impl State {
-    fn open(&self) -> impl Iterator<Item = &Call> {
+    fn open(&self) -> impl Iterator<Item = &CallKey> {
         self.calls.iter().filter(|(_, made)| made.open).map(|(call, _)| call)
     }
 }
@@ -55,11 +55,11 @@ impl State {
 /// What is to be told.
 #[derive(Debug, Default, PartialEq)]
 struct News {
-    ended: Vec<Call>,
-    last: Vec<Call>,
+    ended: Vec<CallKey>,
+    last: Vec<CallKey>,
 }
 
-impl Calls {
+impl CallsInFlight {
     /// A call is about to begin, or ends, whatever came of it.
     pub fn note(&self, scope: &str, identity: &str, is: bool) {
         let call = (scope.to_owned(), identity.to_owned());
@@ -133,7 +133,7 @@ impl Calls {
     }
 
     /// What has to be taken back when nobody tells any more.
-    fn left(&self) -> Vec<Call> {
+    fn left(&self) -> Vec<CallKey> {
         let mut state = self.locked();
         state.told = false;
         let ended = std::mem::take(&mut state.ended);
@@ -144,13 +144,13 @@ impl Calls {
 /// Tells the store of calls until it is dropped.
 #[derive(Debug)]
 pub struct Announcing {
-    calls: Arc<Calls>,
+    calls: Arc<CallsInFlight>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Announcing {
     /// Tells of these calls in a journal. What cannot be told is not: calls do not wait for it.
-    pub fn begin(calls: Arc<Calls>, effects: Effects) -> Announcing {
+    pub fn begin(calls: Arc<CallsInFlight>, effects: Effects) -> Announcing {
         let own = calls.clone();
         calls.locked().told = true;
         let tell = move || {
@@ -252,7 +252,7 @@ mod tests {
         Effects::new(Arc::new(Store::open(":memory:").expect("a store"))).made_by("this one", holds)
     }
 
-    fn begin(calls: &Calls, effects: &Effects, identity: &str) {
+    fn begin(calls: &CallsInFlight, effects: &Effects, identity: &str) {
         calls.note("k", identity, true);
         let args = json!({});
         let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_call_is_under_way_from_its_row_on_until_it_ends_or_its_process_does() {
-        let (calls, effects) = (Arc::new(Calls::default()), effects(HOLDS));
+        let (calls, effects) = (Arc::new(CallsInFlight::default()), effects(HOLDS));
         let announcing = Announcing::begin(calls.clone(), effects.clone());
         begin(&calls, &effects, "a");
         assert_eq!(made(&effects), ["a"], "nobody has to tell of it first");
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_call_that_lasts_is_told_of_again_before_its_row_is_not_believed_any_more() {
         // Nothing is believed unless somebody tells of it after the row.
-        let (calls, effects) = (Arc::new(Calls::default()), effects(Duration::ZERO));
+        let (calls, effects) = (Arc::new(CallsInFlight::default()), effects(Duration::ZERO));
         begin(&calls, &effects, "a");
         let mut due = Instant::now();
         let news = calls.news(&mut due).expect("it is not over");

@@ -11,7 +11,7 @@ use crate::validate::describe;
 /// The value as a tool receives it: keys with underscores at every depth, keywords as plain names, points in
 /// time as ISO 8601. What has no JSON form is an error with its path.
 pub fn to_json<V: Shape>(value: &V) -> Result<Value, Issue> {
-    let mut walk = Walk { trail: Trail::default(), depth: 0 };
+    let mut walk = BoundaryWalk { trail: Trail::default(), depth: 0 };
     walk.value(value)
 }
 
@@ -23,12 +23,12 @@ fn no_json<V: Shape>(value: &V, hidden: bool) -> String {
     }
 }
 
-struct Walk<'a> {
+struct BoundaryWalk<'a> {
     trail: Trail<'a>,
     depth: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BoundaryWalk<'a> {
     fn value<V: Shape>(&mut self, value: &'a V) -> Result<Value, Issue> {
         let outcome = match value.kind() {
             Kind::Nil => Some(Value::Null),

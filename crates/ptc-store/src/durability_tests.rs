@@ -12,7 +12,7 @@ use crate::effects::{EffectError, Effects, Finding, Holder, NewEffect, Seen};
 use crate::preludes::{Metadata, PreludeError, Preludes, Ref};
 use crate::requests::{Began, NewRequest, Reply, RequestError, Requests};
 use crate::runs::{Ending, NewAnswer, RunError, Runs};
-use crate::sessions::{NewSession, Room, SessionError, Sessions};
+use crate::sessions::{NewSession, SessionError, SessionQuota, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
 
 /// A store in a file that goes with the test.
@@ -153,7 +153,7 @@ fn sessions_are_on_the_disk_when_their_owner_is_told() {
     let nothing = json!({});
     let new =
         |id| NewSession { id, owner: "ann", origin: &nothing, meta: &nothing, ttl_ms: LONG, idle_ms: LONG };
-    let room = Room { most: 10, per_owner: 10 };
+    let room = SessionQuota { most: 10, per_owner: 10 };
     let prepared = |name: &str| {
         let disk = Disk::new(name);
         let sessions = Sessions::new(disk.store.clone());
@@ -187,7 +187,9 @@ fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
     let prepared = |name: &str| {
         let disk = Disk::new(name);
         let tickets = Tickets::new(disk.store.clone());
-        tickets.put(&new("t"), crate::tickets::Room { tickets: 10, bytes: 1 << 20 }, None).expect("kept");
+        tickets
+            .put(&new("t"), crate::tickets::TicketQuota { tickets: 10, bytes: 1 << 20 }, None)
+            .expect("kept");
         let taken = tickets.take("t", "ann", &json!("approve"), 10_000).expect("taken");
         disk.lose();
         (disk, tickets, taken)
@@ -195,7 +197,7 @@ fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
     let (_disk, tickets, _) = prepared("put");
     waits_for_the_disk(
         "a ticket",
-        tickets.put(&new("u"), crate::tickets::Room { tickets: 10, bytes: 1 << 20 }, None),
+        tickets.put(&new("u"), crate::tickets::TicketQuota { tickets: 10, bytes: 1 << 20 }, None),
     );
     let (_disk, tickets, taken) = prepared("ticket-done");
     waits_for_the_disk("what came of a ticket", tickets.done(&taken.lease, &nothing, None));

@@ -406,7 +406,7 @@ fn begin(
 }
 
 /// What the state of a call says of it.
-fn known((state, answer): State) -> Option<Begun> {
+fn known((state, answer): EffectState) -> Option<Begun> {
     // Somebody looked and found that it did not happen.
     if state == VOID {
         return None;
@@ -434,9 +434,9 @@ pub(crate) fn forget_seen(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError
 }
 
 /// The state of a call, and its answer as it was stored.
-type State = (String, Option<Vec<u8>>);
+type EffectState = (String, Option<Vec<u8>>);
 
-fn state(tx: &mut Tx<'_>, scope: &str, identity: &str) -> Result<Option<State>, StoreError> {
+fn state(tx: &mut Tx<'_>, scope: &str, identity: &str) -> Result<Option<EffectState>, StoreError> {
     tx.first(
         "SELECT state, answer FROM ptc_effects WHERE scope = ?1 AND identity = ?2",
         cells![scope, identity],

@@ -6,12 +6,12 @@ use crate::tx::Connection;
 
 /// Connections, open and idle ones.
 pub(crate) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     returned: Condvar,
     most: usize,
 }
 
-struct State {
+struct PoolState {
     idle: Vec<Box<dyn Connection>>,
     open: usize,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Lent<'a> {
 impl Pool {
     /// A pool that opens so many connections at most, when they are needed.
     pub fn new(most: usize) -> Self {
-        Pool { state: Mutex::new(State { idle: Vec::new(), open: 0 }), returned: Condvar::new(), most }
+        Pool { state: Mutex::new(PoolState { idle: Vec::new(), open: 0 }), returned: Condvar::new(), most }
     }
 
     /// An idle connection, a new one, or the next that comes back.
@@ -47,7 +47,7 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

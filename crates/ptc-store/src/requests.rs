@@ -104,7 +104,7 @@ pub struct Requests {
 const SWEPT: i64 = 1_000;
 
 /// A request as it is stored.
-struct Row {
+struct RequestRow {
     digest: Vec<u8>,
     reply: Option<Vec<u8>>,
     lease: i64,
@@ -144,7 +144,7 @@ impl Requests {
                 "SELECT digest, reply, lease, lease_until FROM ptc_requests WHERE scope = ?1",
                 cells![new.scope],
                 |row| {
-                    Ok(Row {
+                    Ok(RequestRow {
                         digest: row.bytes(0)?,
                         reply: row.maybe_bytes(1)?,
                         lease: row.int(2)?,

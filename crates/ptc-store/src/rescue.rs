@@ -28,7 +28,7 @@ pub fn readable(place: &str) -> Result<Vec<Table>, StoreError> {
     let Ok(sqlite) = sqlite::plain(&path) else { return Ok(Vec::new()) };
     let counted = |name: String| {
         let mut rows = 0;
-        let is_whole = walk(&sqlite, &name, Order::Forth, |_| {
+        let is_whole = walk(&sqlite, &name, ReadOrder::Forth, |_| {
             rows += 1;
             Ok(())
         });
@@ -76,10 +76,10 @@ fn save(damaged: &Sqlite, saved: &Sqlite) -> rusqlite::Result<Vec<Table>> {
             let cells = cells.collect::<rusqlite::Result<Vec<_>>>()?;
             saved.prepare_cached(&sql)?.execute(params_from_iter(cells)).map(drop)
         };
-        let is_whole = walk(damaged, &name, Order::Forth, &mut insert).is_ok();
+        let is_whole = walk(damaged, &name, ReadOrder::Forth, &mut insert).is_ok();
         if !is_whole {
             // Rows behind the damage are found from the other end.
-            let _ = walk(damaged, &name, Order::Back, &mut insert);
+            let _ = walk(damaged, &name, ReadOrder::Back, &mut insert);
         }
         let rows =
             saved.query_row(&format!("SELECT COUNT(*) FROM {name}"), [], |row| row.get::<_, i64>(0))?;
@@ -107,7 +107,7 @@ fn tables(sqlite: &Sqlite) -> Vec<String> {
 
 /// From which end a table is read.
 #[derive(Clone, Copy)]
-enum Order {
+enum ReadOrder {
     Forth,
     Back,
 }
@@ -116,12 +116,12 @@ enum Order {
 fn walk(
     sqlite: &Sqlite,
     name: &str,
-    order: Order,
+    order: ReadOrder,
     mut each: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     let order = match order {
-        Order::Forth => "ASC",
-        Order::Back => "DESC",
+        ReadOrder::Forth => "ASC",
+        ReadOrder::Back => "DESC",
     };
     let mut statement =
         sqlite.prepare(&format!("SELECT * FROM {name} NOT INDEXED ORDER BY rowid {order}"))?;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::cell::cells;
-use crate::sessions::{NewSession, Room, SessionError, Sessions};
+use crate::sessions::{NewSession, SessionError, SessionQuota, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
 
 const HOUR: i64 = 3_600_000;
@@ -31,7 +31,7 @@ fn session(store: &Arc<Store>) -> Sessions {
         ttl_ms: 10 * HOUR,
         idle_ms: HOUR,
     };
-    sessions.create(&new, Room { most: 10, per_owner: 10 }).expect("begins");
+    sessions.create(&new, SessionQuota { most: 10, per_owner: 10 }).expect("begins");
     sessions
 }
 
@@ -164,7 +164,7 @@ fn tickets_that_were_taken_in_time_outlast_their_time() {
             sealed: b"sealed",
             about: &nothing,
         };
-        tickets.put(&new, crate::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+        tickets.put(&new, crate::tickets::TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     }
     let decided = json!("approve");
     let taken = tickets.take("taken", "ann", &decided, HOUR).expect("taken");
@@ -197,7 +197,7 @@ fn tickets_that_are_held_are_not_forgotten() {
         sealed: b"sealed",
         about: &nothing,
     };
-    tickets.put(&new, crate::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+    tickets.put(&new, crate::tickets::TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     let taken = tickets.take("t", "ann", &json!("approve"), HOUR).expect("taken");
     let long_ago = now(&store) - 1_000 * HOUR;
     store

@@ -55,8 +55,8 @@ impl Packed {
     }
 
     /// The events, in order.
-    pub fn events(&self) -> Events<'_> {
-        Events(&self.bytes)
+    pub fn events(&self) -> PackedEvents<'_> {
+        PackedEvents(&self.bytes)
     }
 
     fn size(&mut self, size: usize) {
@@ -111,9 +111,9 @@ impl Packed {
 }
 
 /// Takes events out of a buffer again.
-pub(crate) struct Events<'p>(&'p [u8]);
+pub(crate) struct PackedEvents<'p>(&'p [u8]);
 
-impl Iterator for Events<'_> {
+impl Iterator for PackedEvents<'_> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
@@ -136,7 +136,7 @@ impl Iterator for Events<'_> {
 }
 
 /// Every reader gives nothing where bytes are missing, which only ends the buffer.
-impl Events<'_> {
+impl PackedEvents<'_> {
     fn take(&mut self, size: usize) -> Option<&[u8]> {
         let (taken, rest) = self.0.split_at_checked(size)?;
         self.0 = rest;

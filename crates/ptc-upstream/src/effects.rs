@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use ptc_lisp::analyze::{Manifest, Source, ToolUse, closest};
+use ptc_lisp::analyze::{ArgumentSource, Manifest, ToolUse, closest};
 use ptc_lisp::span::Span;
 use serde_json::{Map, Value as Json, json};
 
@@ -76,7 +76,7 @@ pub struct PlannedUse {
     /// Arguments that are written in the program.
     pub literal: Map<String, Json>,
     /// Where its arguments come from.
-    pub sources: BTreeMap<String, Source>,
+    pub sources: BTreeMap<String, ArgumentSource>,
     /// Tools that it may reach and whose calls somebody must approve.
     pub asks: Vec<String>,
     /// Servers that it may reach and whose tools are not known.
@@ -146,7 +146,11 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
     .collect()
 }
 
-fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog: &Catalog) -> PlannedUse {
+fn upstream_use(
+    tool_use: &ToolUse,
+    sources: &BTreeMap<String, ArgumentSource>,
+    catalog: &Catalog,
+) -> PlannedUse {
     let field = |name: &str| tool_use.args.as_ref().and_then(|args| args.get(name));
     let part = |name: &str| field(name).and_then(Json::as_str);
     let (server, tool) = (part("server"), part("tool"));
@@ -171,8 +175,9 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
     }
     let worst = reaches.iter().map(|(_, effect)| *effect).max_by_key(|effect| severity(*effect));
     let mut literal = field("args").and_then(Json::as_object).cloned().unwrap_or_default();
-    literal
-        .retain(|name, _| sources.get(&format!("args.{name}")).is_none_or(|from| *from == Source::Literal));
+    literal.retain(|name, _| {
+        sources.get(&format!("args.{name}")).is_none_or(|from| *from == ArgumentSource::Literal)
+    });
     let own = sources.iter().filter_map(|(name, source)| {
         let name = name.strip_prefix("args.").or_else(|| (name == "args").then_some("…"))?;
         Some((name.to_owned(), *source))

@@ -154,8 +154,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 
 /// The size of a value as compact JSON.
 pub fn json_bytes(value: &Json) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
+    struct ByteCount(usize);
+    impl std::io::Write for ByteCount {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -164,7 +164,7 @@ pub fn json_bytes(value: &Json) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = ByteCount(0);
     // Writing into a counter cannot fail.
     let _ = serde_json::to_writer(&mut count, value);
     count.0

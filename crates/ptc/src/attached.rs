@@ -51,7 +51,7 @@ pub struct UpstreamArgs {
 }
 
 /// Upstreams that are there.
-pub struct Upstreams {
+pub struct AttachedUpstreams {
     runtime: Arc<Runtime>,
     caps: Caps,
     policy: Policy,
@@ -72,7 +72,7 @@ impl UpstreamArgs {
 
     /// Starts the upstreams; nothing if none were asked for. What people should know of them is told, also of those whose
     /// names the prelude of the programs uses for something else.
-    pub fn start(&self, prelude: Option<&Prelude>) -> anyhow::Result<Option<Upstreams>> {
+    pub fn start(&self, prelude: Option<&Prelude>) -> anyhow::Result<Option<AttachedUpstreams>> {
         let Some(path) = &self.upstreams_config else { return Ok(None) };
         let config = Config::from_file(path).map_err(|error| anyhow!("{error}"))?;
         let secrets = Secrets::resolve(&config).map_err(|error| anyhow!("{}: {error}", path.display()))?;
@@ -107,11 +107,11 @@ impl UpstreamArgs {
             ..defaults
         };
         let policy = if self.read_only { Policy::read_only() } else { Policy::open() };
-        Ok(Some(Upstreams { runtime, caps, policy, tokio }))
+        Ok(Some(AttachedUpstreams { runtime, caps, policy, tokio }))
     }
 }
 
-impl Upstreams {
+impl AttachedUpstreams {
     /// What covers secrets in what is printed.
     pub fn redactor(&self) -> &Redactor {
         self.runtime.redactor()
@@ -193,7 +193,7 @@ pub fn admit(machine: &Machine, tools: &Tools, run: Option<&Run<'_>>) -> Result<
 
 /// One program with upstreams.
 pub struct Run<'u> {
-    upstreams: &'u Upstreams,
+    upstreams: &'u AttachedUpstreams,
     context: RunContext,
 }
 
@@ -286,7 +286,7 @@ impl Run<'_> {
     }
 }
 
-impl Drop for Upstreams {
+impl Drop for AttachedUpstreams {
     fn drop(&mut self) {
         self.tokio.block_on(self.runtime.close());
     }

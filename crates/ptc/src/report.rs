@@ -1,7 +1,7 @@
 //! The outcome of a program as JSON, the same for `--json` and for the lines of a batch.
 
 use ptc_host::Ran;
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,8 @@ pub fn answer(machine: &Machine, ran: &Ran, with_calls: bool) -> Map<String, Val
         Err(error) => failed(error, machine),
     };
     let signal = match ran.result {
-        Ok(Signal::Return) => Some("return"),
-        Ok(Signal::Fail) => Some("fail"),
+        Ok(ProgramEnd::Return) => Some("return"),
+        Ok(ProgramEnd::Fail) => Some("fail"),
         _ => None,
     };
     if let Some(signal) = signal {
@@ -56,10 +56,10 @@ pub fn error_fields(error: &Error, source: &str) -> Value {
 }
 
 /// How the command ends that ran this program.
-pub fn outcome(result: &Result<Signal, Error>) -> Outcome {
+pub fn outcome(result: &Result<ProgramEnd, Error>) -> Outcome {
     match result {
-        Ok(Signal::Value | Signal::Return) => Outcome::Done,
-        Ok(Signal::Fail) => Outcome::Failed,
+        Ok(ProgramEnd::Value | ProgramEnd::Return) => Outcome::Done,
+        Ok(ProgramEnd::Fail) => Outcome::Failed,
         Err(error) if is_limit(error.kind) => Outcome::Limit,
         Err(_) => Outcome::Failed,
     }

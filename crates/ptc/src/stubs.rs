@@ -21,24 +21,24 @@ struct Stub {
     #[serde(default)]
     cases: Vec<Case>,
     #[serde(default, deserialize_with = "present")]
-    default: Option<Outcome>,
+    default: Option<StubOutcome>,
 }
 
 /// A field that is there, even as null: `"default": null` answers nil.
-fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Outcome>, D::Error> {
-    Outcome::deserialize(from).map(Some)
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<StubOutcome>, D::Error> {
+    StubOutcome::deserialize(from).map(Some)
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "(Value, Outcome)")]
+#[serde(from = "(Value, StubOutcome)")]
 struct Case {
     args: Value,
-    result: Outcome,
+    result: StubOutcome,
     used: bool,
 }
 
-impl From<(Value, Outcome)> for Case {
-    fn from((args, result): (Value, Outcome)) -> Self {
+impl From<(Value, StubOutcome)> for Case {
+    fn from((args, result): (Value, StubOutcome)) -> Self {
         Case { args, result, used: false }
     }
 }
@@ -46,26 +46,26 @@ impl From<(Value, Outcome)> for Case {
 /// What a canned tool does.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Value")]
-enum Outcome {
+enum StubOutcome {
     Value(Value),
     Raise(String),
     Fail { reason: String, message: String },
 }
 
-impl From<Value> for Outcome {
+impl From<Value> for StubOutcome {
     fn from(json: Value) -> Self {
         let single = json.as_object().filter(|fields| fields.len() == 1);
         if let Some(text) = single.and_then(|fields| fields.get("$raise")) {
-            return Outcome::Raise(text.as_str().map_or_else(|| text.to_string(), str::to_owned));
+            return StubOutcome::Raise(text.as_str().map_or_else(|| text.to_string(), str::to_owned));
         }
         if let Some(fault) = single.and_then(|fields| fields.get("$fail")) {
             let field = |name: &str, other: &str| fault[name].as_str().unwrap_or(other).to_owned();
-            return Outcome::Fail {
+            return StubOutcome::Fail {
                 reason: field("reason", "tool_error"),
                 message: field("message", "the call failed"),
             };
         }
-        Outcome::Value(json)
+        StubOutcome::Value(json)
     }
 }
 
@@ -123,14 +123,14 @@ impl Stub {
     /// Answers a call; an error raises.
     fn answer(&mut self, args: &Value) -> Result<Answer, String> {
         match self.next(args) {
-            Some(Outcome::Value(value)) => Ok(Answer::Value(value)),
-            Some(Outcome::Raise(message) | Outcome::Fail { message, .. }) => Err(message),
+            Some(StubOutcome::Value(value)) => Ok(Answer::Value(value)),
+            Some(StubOutcome::Raise(message) | StubOutcome::Fail { message, .. }) => Err(message),
             None => Err(format!("no canned answer for {args}")),
         }
     }
 
     /// The next outcome for these arguments.
-    fn next(&mut self, args: &Value) -> Option<Outcome> {
+    fn next(&mut self, args: &Value) -> Option<StubOutcome> {
         let mut last = None;
         for case in self.cases.iter_mut().filter(|case| equal(&case.args, args)) {
             if !case.used {
@@ -178,12 +178,12 @@ fn answer_upstream(upstream: &mut BTreeMap<String, Stub>, call: &Value) -> Answe
     };
     if let Some(stub) = upstream.get_mut(&format!("{server}/{tool}")) {
         return match stub.next(&args) {
-            Some(Outcome::Value(value)) => Answer::upstream(value),
-            Some(Outcome::Raise(message)) => {
+            Some(StubOutcome::Value(value)) => Answer::upstream(value),
+            Some(StubOutcome::Raise(message)) => {
                 let message = format!("tool {server}.{tool} failed: {message}");
                 Answer::Raise(Error::new(ErrorKind::Tool, message))
             }
-            Some(Outcome::Fail { reason, message }) => Answer::Fault { reason, message },
+            Some(StubOutcome::Fail { reason, message }) => Answer::Fault { reason, message },
             None => Answer::Fault {
                 reason: "tool_error".to_owned(),
                 message: format!("no canned answer for {server}/{tool} with {args}"),

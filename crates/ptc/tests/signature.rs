@@ -8,7 +8,7 @@ use clap::Parser;
 #[derive(Parser)]
 struct Cli {
     #[command(flatten)]
-    args: signature::Args,
+    args: signature::SignatureArgs,
 }
 
 /// What the command prints, or its error.

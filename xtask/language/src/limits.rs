@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ptc_agent::grouped;
 use ptc_lisp::error::ErrorKind;
-use ptc_lisp::limits::{ALL, Limit, Unit};
+use ptc_lisp::limits::{ALL, Limit, LimitUnit};
 
 /// One table of what hosts set, one of what is fixed.
 pub fn page() -> String {
@@ -39,10 +39,10 @@ fn table(out: &mut String, wanted: fn(&Limit) -> bool) {
     }
 }
 
-fn amount(number: u64, unit: Unit) -> String {
+fn amount(number: u64, unit: LimitUnit) -> String {
     match unit {
-        Unit::Bytes if number.is_multiple_of(1 << 20) => format!("{} MiB", number >> 20),
-        Unit::Bytes => format!("{} bytes", grouped(number)),
-        Unit::Work | Unit::Count => grouped(number),
+        LimitUnit::Bytes if number.is_multiple_of(1 << 20) => format!("{} MiB", number >> 20),
+        LimitUnit::Bytes => format!("{} bytes", grouped(number)),
+        LimitUnit::Work | LimitUnit::Count => grouped(number),
     }
 }

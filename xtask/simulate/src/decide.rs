@@ -8,7 +8,7 @@ use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
 use ptc_store::StoreError;
-use ptc_store::tickets::{NewTicket, Ruling, SCOPE, Taken, TicketError, Waiting};
+use ptc_store::tickets::{NewTicket, Ruling, SCOPE, TakenTicket, TicketError, Waiting};
 use serde_json::{Value as Json, json};
 
 use crate::messages::{Decide, Decision, EDITED, LEFT, Said};
@@ -34,7 +34,7 @@ enum Went {
 struct Decided {
     decision: Decision,
     at: i64,
-    taken: Taken,
+    taken: TakenTicket,
 }
 
 impl Decided {
@@ -90,13 +90,13 @@ impl Server {
         }
     }
 
-    async fn take(self: &Rc<Self>, party: u64, asked: &Decide) -> Option<Result<Taken, TicketError>> {
+    async fn take(self: &Rc<Self>, party: u64, asked: &Decide) -> Option<Result<TakenTicket, TicketError>> {
         let (id, owner, decided) = (asked.ticket.clone(), asked.owner, json!(asked.decision.name()));
         let take = move |server: &Server| {
             let rule = |before: &Json| ruling(before, &decided);
             server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
         };
-        let unheard = |server: &Server, taken: Result<Taken, TicketError>| {
+        let unheard = |server: &Server, taken: Result<TakenTicket, TicketError>| {
             if let Ok(taken) = taken {
                 drop(server.tickets.release(&taken));
             }
@@ -104,14 +104,14 @@ impl Server {
         self.ask_or(party, take, unheard).await
     }
 
-    async fn put_back(self: &Rc<Self>, party: u64, taken: Taken) {
+    async fn put_back(self: &Rc<Self>, party: u64, taken: TakenTicket) {
         self.note(party, || format!("gives {} back", taken.lease.id()));
         let _ = self.ask(party, move |server| server.tickets.release(&taken)).await;
     }
 
     /// Gives a ticket back with its decision.
-    async fn leave_open(self: &Rc<Self>, party: u64, taken: Taken) {
-        self.put_back(party, Taken { again: true, ..taken }).await;
+    async fn leave_open(self: &Rc<Self>, party: u64, taken: TakenTicket) {
+        self.put_back(party, TakenTicket { again: true, ..taken }).await;
     }
 
     /// Goes on with a program, alone or in its session.
@@ -209,7 +209,13 @@ impl Server {
     }
 
     /// Notes what came of a ticket, as `settle` does.
-    async fn settle(self: &Rc<Self>, party: u64, taken: Taken, ended: Json, next: Option<Next>) -> Said {
+    async fn settle(
+        self: &Rc<Self>,
+        party: u64,
+        taken: TakenTicket,
+        ended: Json,
+        next: Option<Next>,
+    ) -> Said {
         let (noted, lease) = (ended.clone(), taken.lease.clone());
         let done = self.ask(party, move |server| {
             let next = next.as_ref().map(Next::row);

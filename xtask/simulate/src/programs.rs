@@ -3,7 +3,7 @@
 
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step};
-use ptc_store::sessions::Taken;
+use ptc_store::sessions::TakenSession;
 use serde_json::{Value as Json, json};
 
 /// Programs of their own.
@@ -53,13 +53,13 @@ pub fn new_session() -> Option<Vec<u8>> {
 }
 
 /// The machine of a session.
-pub fn machine(taken: &Taken) -> Option<Machine> {
+pub fn machine(taken: &TakenSession) -> Option<Machine> {
     let state = taken.kept.as_ref()?.state.as_ref()?;
     Machine::load_dump(state, &Limits::default()).ok()
 }
 
 /// How many programs a session has kept.
-pub fn changes(taken: &Taken) -> usize {
+pub fn changes(taken: &TakenSession) -> usize {
     let meta = taken.kept.as_ref().map_or(Json::Null, |kept| kept.meta.clone());
     meta["keys"].as_array().map_or(0, Vec::len)
 }

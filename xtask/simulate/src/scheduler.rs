@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use anyhow::{Context, Result};
-use ptc_server::engine::gate::{Bounds, Load};
-use ptc_store::sessions::{NewSession, Room};
+use ptc_server::engine::gate::{GateBounds, Load};
+use ptc_store::sessions::{NewSession, SessionQuota};
 
 use crate::messages::Request;
 use crate::schedule::{Kit, SERVERS, Simulation};
@@ -23,7 +23,7 @@ pub struct Scheduler<'k> {
     kit: &'k Kit,
     simulation: Simulation,
     tasks: Tasks,
-    bounds: Bounds,
+    bounds: GateBounds,
     /// When servers that are down are started.
     restarts: Vec<Option<i64>>,
     /// What clients will ask for once more.
@@ -39,8 +39,13 @@ impl<'k> Scheduler<'k> {
         let mut state = simulation.shared.lock();
         let mut small = |most: u64| usize::try_from(1 + state.random.below(most)).unwrap_or(1);
         let each = 1 << 20;
-        let bounds =
-            Bounds { running: small(3), waiting: small(3), queued: small(4), memory: small(4) * each, each };
+        let bounds = GateBounds {
+            running: small(3),
+            waiting: small(3),
+            queued: small(4),
+            memory: small(4) * each,
+            each,
+        };
         let chaos = 40 + state.random.below(400);
         drop(state);
         let (restarts, wishes) = (vec![None; SERVERS], Vec::new());
@@ -61,7 +66,7 @@ impl<'k> Scheduler<'k> {
                 let meta = programs::new_meta();
                 let new =
                     NewSession { id, owner, origin: &meta, meta: &meta, ttl_ms: LONG_MS, idle_ms: LONG_MS };
-                server.sessions.create(&new, Room { most: 10, per_owner: 10 })?;
+                server.sessions.create(&new, SessionQuota { most: 10, per_owner: 10 })?;
                 let taken = server.sessions.take(id, owner, 1, None)?;
                 server.sessions.commit(&taken.lease, taken.version, &meta, Some(&self.kit.session))?;
             }

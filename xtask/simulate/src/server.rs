@@ -11,13 +11,13 @@ use ptc_host::{Judgement, Waits};
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Answer, Machine, Step};
 use ptc_server::effects::{Held, HeldJournal, StoreJournal};
-use ptc_server::engine::Line;
-use ptc_server::engine::gate::{Bounds, Gate, Permit};
+use ptc_server::engine::QueueState;
+use ptc_server::engine::gate::{Gate, GateBounds, Permit};
 use ptc_server::engine::lease::{lease_ms, renewal};
 use ptc_store::requests::{Began, NewRequest, Reply, RequestError};
 use ptc_store::sessions::{SessionError, Sessions};
 use ptc_store::simulation::{Disk, Process};
-use ptc_store::tickets::{NewTicket, Room, TicketError, Tickets};
+use ptc_store::tickets::{NewTicket, TicketError, TicketQuota, Tickets};
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::effects::Policy;
 use ptc_upstream::{Caps, RunContext, Runtime};
@@ -106,7 +106,7 @@ impl Server {
         spawner: &Spawner,
         disk: &Disk,
         upstreams: &Arc<Runtime>,
-        bounds: Bounds,
+        bounds: GateBounds,
     ) -> Rc<Server> {
         let world = Arc::new(Seen { shared: shared.clone(), node });
         let store = Arc::new(Store::simulated(Process::new(disk, world)));
@@ -316,7 +316,7 @@ impl Server {
     /// A permit for a program of an owner.
     pub async fn permit(&self, owner: &str) -> Option<Permit> {
         step().await;
-        self.gate.enter(&owner.into(), &Line::default()).await.ok()
+        self.gate.enter(&owner.into(), &QueueState::default()).await.ok()
     }
 
     /// What a program of a scope calls upstreams with.
@@ -444,7 +444,7 @@ impl Server {
         let put = self.ask(work.party, move |server| {
             let new =
                 NewTicket { id: &id, owner, kind: "eval", session, expires_ms, sealed: &dump, about: &about };
-            let room = Room { tickets: 100, bytes: 1 << 24 };
+            let room = TicketQuota { tickets: 100, bytes: 1 << 24 };
             server.tickets.put(&new, room, Some(&Reply { lease: &lease, answer: &answer }))
         });
         let put = put.await;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ptc_lisp::machine::Machine;
 use ptc_server::engine::lease::lease_ms;
 use ptc_store::requests::Reply;
-use ptc_store::sessions::{Along, SessionError, Taken};
+use ptc_store::sessions::{Along, SessionError, TakenSession};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
 
@@ -21,9 +21,9 @@ impl Server {
         party: u64,
         id: &'static str,
         owner: &'static str,
-    ) -> Result<(Taken, Renewing), &'static str> {
+    ) -> Result<(TakenSession, Renewing), &'static str> {
         let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
-        let unheard = |server: &Server, taken: Result<Taken, SessionError>| {
+        let unheard = |server: &Server, taken: Result<TakenSession, SessionError>| {
             if let Ok(taken) = taken {
                 drop(server.sessions.release(&taken.lease));
             }
@@ -101,7 +101,7 @@ impl Server {
     pub async fn commit(
         self: &Rc<Self>,
         party: u64,
-        taken: &Taken,
+        taken: &TakenSession,
         machine: &Machine,
         value: &Json,
         receipt: Receipt,

@@ -20,4 +20,4 @@ mod properties;
 
 pub(crate) use remaining::{Standing, remaining_map};
 pub(crate) use tree::{AccountId, Budget, Reservation};
-pub(crate) use unit::{Limits, Unit, micro_usd};
+pub(crate) use unit::{AccountLimits, Unit, micro_usd};

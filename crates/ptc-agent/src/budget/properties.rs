@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{AccountId, Budget, Limits, Reservation, Unit};
+use super::{AccountId, AccountLimits, Budget, Reservation, Unit};
 
 /// What a spender does next; numbers choose among what there is.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 /// The same bookkeeping in the plainest way: every amount with its account, summed up anew each time.
 #[derive(Default)]
 struct Ledger {
-    accounts: Vec<(AccountId, Option<usize>, Limits)>,
+    accounts: Vec<(AccountId, Option<usize>, AccountLimits)>,
     open: Vec<(Reservation, usize, Unit, u64)>,
     spent: Vec<(usize, Unit, u64)>,
 }
@@ -86,7 +86,7 @@ impl Ledger {
 fn run(acts: Vec<Act>) {
     let mut budget = Budget::default();
     let mut ledger = Ledger::default();
-    let root = Unit::ALL.iter().fold(Limits::NONE, |limits, unit| limits.most(*unit, 300));
+    let root = Unit::ALL.iter().fold(AccountLimits::NONE, |limits, unit| limits.most(*unit, 300));
     ledger.accounts.push((budget.open(None, root), None, root));
     for act in acts {
         step(&mut budget, &mut ledger, act);
@@ -104,8 +104,10 @@ fn step(budget: &mut Budget, ledger: &mut Ledger, act: Act) {
     match act {
         Act::Open { parent, limits } => {
             let parent = parent % accounts;
-            let limits =
-                Unit::ALL.iter().zip(limits).fold(Limits::NONE, |all, (unit, most)| all.most(*unit, most));
+            let limits = Unit::ALL
+                .iter()
+                .zip(limits)
+                .fold(AccountLimits::NONE, |all, (unit, most)| all.most(*unit, most));
             let id = budget.open(Some(ledger.accounts[parent].0), limits);
             ledger.accounts.push((id, Some(parent), limits));
         }

@@ -53,12 +53,13 @@ pub(crate) fn remaining_map(standing: &Standing, budget: &Budget, account: Accou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Limits;
+    use crate::budget::AccountLimits;
 
     #[test]
     fn r2_59_what_a_program_learns_about_its_budget() {
         let mut budget = Budget::default();
-        let limits = Limits::NONE.most(Unit::Turns, 20).most(Unit::Cost, 500_000).most(Unit::Calls, 10);
+        let limits =
+            AccountLimits::NONE.most(Unit::Turns, 20).most(Unit::Cost, 500_000).most(Unit::Calls, 10);
         let root = budget.open(None, limits.until(60_000));
         budget.spend(root, Unit::Turns, 2).unwrap();
         budget.spend(root, Unit::Calls, 3).unwrap();
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn r2_59_turns_are_those_that_the_whole_run_still_has() {
         let mut budget = Budget::default();
-        let root = budget.open(None, Limits::NONE.most(Unit::Turns, 2));
+        let root = budget.open(None, AccountLimits::NONE.most(Unit::Turns, 2));
         let standing = Standing { work_turns: 5, ..Standing::default() };
         assert_eq!(remaining_map(&standing, &budget, root, 0)["turns"], 2);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::unit::{Amounts, Limits, Unit};
+use super::unit::{AccountLimits, Amounts, Unit};
 
 /// An account of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub(crate) struct Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Account {
     parent: Option<AccountId>,
-    limits: Limits,
+    limits: AccountLimits,
     spent: Amounts,
     held: Amounts,
 }
@@ -66,7 +66,7 @@ struct Held {
 
 impl Budget {
     /// A new account below `parent`, or at the top.
-    pub(crate) fn open(&mut self, parent: Option<AccountId>, limits: Limits) -> AccountId {
+    pub(crate) fn open(&mut self, parent: Option<AccountId>, limits: AccountLimits) -> AccountId {
         let id = AccountId(u32::try_from(self.accounts.len()).expect("fewer than 2^32 agents in a run"));
         let none = Amounts::default();
         self.accounts.push(Account { parent, limits, spent: none, held: none });
@@ -244,9 +244,9 @@ mod tests {
     /// A run of 10 turns with two agents below it, each with up to 8.
     fn family() -> (Budget, AccountId, AccountId, AccountId) {
         let mut budget = Budget::default();
-        let root = budget.open(None, Limits::NONE.most(Unit::Turns, 10));
-        let one = budget.open(Some(root), Limits::NONE.most(Unit::Turns, 8));
-        let two = budget.open(Some(root), Limits::NONE.most(Unit::Turns, 8));
+        let root = budget.open(None, AccountLimits::NONE.most(Unit::Turns, 10));
+        let one = budget.open(Some(root), AccountLimits::NONE.most(Unit::Turns, 8));
+        let two = budget.open(Some(root), AccountLimits::NONE.most(Unit::Turns, 8));
         (budget, root, one, two)
     }
 
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn an_agent_that_ends_leaves_nothing_held() {
         let (mut budget, root, one, two) = family();
-        let below = budget.open(Some(one), Limits::NONE);
+        let below = budget.open(Some(one), AccountLimits::NONE);
         budget.reserve(below, Unit::Turns, 3).unwrap();
         budget.reserve(two, Unit::Turns, 2).unwrap();
         budget.close(one);
@@ -325,11 +325,11 @@ mod tests {
     #[test]
     fn r2_57_the_earliest_deadline_counts() {
         let mut budget = Budget::default();
-        let root = budget.open(None, Limits::NONE.until(5_000));
-        let child = budget.open(Some(root), Limits::NONE.until(9_000));
+        let root = budget.open(None, AccountLimits::NONE.until(5_000));
+        let child = budget.open(Some(root), AccountLimits::NONE.until(9_000));
         assert_eq!(budget.deadline(child), Some(5_000));
         assert_eq!((budget.time_left(child, 1_500), budget.time_left(child, 7_000)), (Some(3_500), Some(0)));
-        assert_eq!(Budget::default().open(None, Limits::NONE), root);
+        assert_eq!(Budget::default().open(None, AccountLimits::NONE), root);
     }
 
     #[test]

@@ -60,15 +60,15 @@ impl Amounts {
 
 /// The most that an account may spend. What has no limit here may still have one above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Limits {
+pub(crate) struct AccountLimits {
     most: [Option<u64>; Unit::ALL.len()],
     /// When time is up, in milliseconds of the host's clock.
     pub(crate) deadline: Option<u64>,
 }
 
-impl Limits {
+impl AccountLimits {
     /// No limits.
-    pub(crate) const NONE: Limits = Limits { most: [None; Unit::ALL.len()], deadline: None };
+    pub(crate) const NONE: AccountLimits = AccountLimits { most: [None; Unit::ALL.len()], deadline: None };
 
     /// The same with a limit on one unit.
     #[must_use]

@@ -29,7 +29,7 @@ impl CacheLimits {
 
 /// A result that is kept. `C` is what is known of the child agent that gave it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry<C = Json> {
+pub(crate) struct CacheEntry<C = Json> {
     /// The whole result.
     pub(crate) result: Json,
     /// Its size as JSON text.
@@ -75,13 +75,13 @@ pub(crate) struct Stored {
 /// Results of tools by canonical key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
-    from = "Saved<C>",
-    into = "Saved<C>",
+    from = "SavedCache<C>",
+    into = "SavedCache<C>",
     bound(serialize = "C: Clone + Serialize", deserialize = "C: Deserialize<'de>")
 )]
 pub(crate) struct ToolCache<C = Json> {
     limits: CacheLimits,
-    entries: BTreeMap<CacheKey, Entry<C>>,
+    entries: BTreeMap<CacheKey, CacheEntry<C>>,
     /// Keys by when they were used, the longest ago first.
     order: BTreeMap<u64, CacheKey>,
     /// Bytes per tool.
@@ -93,14 +93,14 @@ pub(crate) struct ToolCache<C = Json> {
 
 /// What is written of a cache; the rest follows from it. Keys are structures, so entries are a list.
 #[derive(Serialize, Deserialize)]
-struct Saved<C> {
+struct SavedCache<C> {
     limits: CacheLimits,
-    entries: Vec<(CacheKey, Entry<C>)>,
+    entries: Vec<(CacheKey, CacheEntry<C>)>,
     evictions: Vec<Eviction>,
 }
 
-impl<C> From<Saved<C>> for ToolCache<C> {
-    fn from(saved: Saved<C>) -> Self {
+impl<C> From<SavedCache<C>> for ToolCache<C> {
+    fn from(saved: SavedCache<C>) -> Self {
         let mut cache = ToolCache { evictions: saved.evictions, ..ToolCache::new(saved.limits) };
         let mut entries = saved.entries;
         entries.sort_by_key(|(_, entry)| entry.used);
@@ -114,10 +114,10 @@ impl<C> From<Saved<C>> for ToolCache<C> {
     }
 }
 
-impl<C> From<ToolCache<C>> for Saved<C> {
+impl<C> From<ToolCache<C>> for SavedCache<C> {
     fn from(cache: ToolCache<C>) -> Self {
         let entries = cache.entries.into_iter().collect();
-        Saved { limits: cache.limits, entries, evictions: cache.evictions }
+        SavedCache { limits: cache.limits, entries, evictions: cache.evictions }
     }
 }
 
@@ -142,7 +142,7 @@ impl<C> ToolCache<C> {
     }
 
     /// The result of a call, if it is kept. It counts as used now.
-    pub(crate) fn get(&mut self, key: &CacheKey) -> Option<&Entry<C>> {
+    pub(crate) fn get(&mut self, key: &CacheKey) -> Option<&CacheEntry<C>> {
         let entry = self.entries.get_mut(key)?;
         let key = self.order.remove(&entry.used)?;
         self.uses += 1;
@@ -152,7 +152,7 @@ impl<C> ToolCache<C> {
     }
 
     /// The result of a call, if it is kept, without counting as a use.
-    pub(crate) fn peek(&self, key: &CacheKey) -> Option<&Entry<C>> {
+    pub(crate) fn peek(&self, key: &CacheKey) -> Option<&CacheEntry<C>> {
         self.entries.get(key)
     }
 
@@ -167,13 +167,13 @@ impl<C> ToolCache<C> {
             return Stored { kept: false, bytes };
         }
         let tool = key.tool().to_owned();
-        self.put(key, Entry { result, bytes, child, used: 0 });
+        self.put(key, CacheEntry { result, bytes, child, used: 0 });
         self.make_room(&tool);
         Stored { kept: true, bytes }
     }
 
     /// Forgets the result of a call.
-    pub(crate) fn remove(&mut self, key: &CacheKey) -> Option<Entry<C>> {
+    pub(crate) fn remove(&mut self, key: &CacheKey) -> Option<CacheEntry<C>> {
         let entry = self.entries.remove(key)?;
         self.order.remove(&entry.used);
         self.total -= entry.bytes;
@@ -209,7 +209,7 @@ impl<C> ToolCache<C> {
         self.entries.keys()
     }
 
-    fn put(&mut self, key: CacheKey, mut entry: Entry<C>) {
+    fn put(&mut self, key: CacheKey, mut entry: CacheEntry<C>) {
         self.uses += 1;
         entry.used = self.uses;
         self.total += entry.bytes;

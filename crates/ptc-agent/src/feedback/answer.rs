@@ -125,7 +125,7 @@ mod tests {
     use ptc_lisp::view::{Glimpse, View};
 
     use super::*;
-    use crate::render::{FormatOptions, Limits, Reach, Veil};
+    use crate::render::{FormatOptions, Reach, Veil, ViewLimits};
 
     fn answer(run: &Execution) -> Json {
         let (options, veil) = (FormatOptions::default(), Veil::default());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn glimpse(json: &Json) -> Glimpse {
-        Glimpse::of_json(json, &Limits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
+        Glimpse::of_json(json, &ViewLimits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
     }
 
     #[test]

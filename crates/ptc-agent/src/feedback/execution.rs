@@ -5,7 +5,7 @@ use ptc_lisp::view::{Glimpse, View};
 
 use super::{Lens, TurnInfo, framed, joined, turn_info, warned, with_line};
 use crate::render::{
-    Cut, DISCOVERY_BYTES, Preview, Reach, Sketch, block, cut, discovery, neutralise, preview,
+    Cut, DISCOVERY_BYTES, HandlePreview, Reach, Sketch, block, cut, discovery, neutralise, preview,
 };
 
 /// What came of a program that ended well.
@@ -43,7 +43,7 @@ impl Default for Execution {
 
 impl Execution {
     /// The value as a model sees it; nothing of what `def` gives, which stands among the definitions.
-    pub(super) fn shown(&self, lens: &Lens<'_>) -> Option<Preview> {
+    pub(super) fn shown(&self, lens: &Lens<'_>) -> Option<HandlePreview> {
         let glimpse = self.result.as_ref()?;
         match &glimpse.view {
             View::Opaque(text) if text.starts_with("#'") => None,
@@ -175,10 +175,10 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::render::{FormatOptions, Limits, Veil};
+    use crate::render::{FormatOptions, Veil, ViewLimits};
 
     fn glimpse(json: &Json) -> Glimpse {
-        Glimpse::of_json(json, &Limits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
+        Glimpse::of_json(json, &ViewLimits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
     }
 
     fn run(result: Json, prints: &[&str], changed: &[(&str, Json)], stored: &[&str]) -> Execution {

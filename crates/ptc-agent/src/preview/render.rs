@@ -74,7 +74,7 @@ pub(crate) struct ResultOf<'a> {
 
 /// What a model sees of a result.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Preview {
+pub(crate) struct ResultPreview {
     /// The content of the tool's message.
     pub(crate) json: Json,
     /// Whether rows or fields were left out.
@@ -86,7 +86,7 @@ pub(crate) struct Preview {
 }
 
 /// The preview of a result. A host's function that gives no map is replaced by the shape of the result.
-pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> Preview {
+pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> ResultPreview {
     let parts = match kind {
         PreviewKind::Metadata => metadata(of),
         PreviewKind::Rows(limit) => rows(of, *limit),
@@ -98,7 +98,7 @@ pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> Preview {
     for (name, value) in fields {
         json.entry(name).or_insert(value);
     }
-    Preview { json: Json::Object(json), truncated, shown, warning }
+    ResultPreview { json: Json::Object(json), truncated, shown, warning }
 }
 
 /// A preview without what every preview says.
@@ -186,7 +186,7 @@ mod tests {
         ResultOf { tool: "search_logs", args, result, cached: true, firewall: true }
     }
 
-    fn show(result: &Json, kind: PreviewKind) -> Preview {
+    fn show(result: &Json, kind: PreviewKind) -> ResultPreview {
         preview(&of(result, &json!({"query": "x"})), &kind)
     }
 

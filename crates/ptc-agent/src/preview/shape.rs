@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::render::Schema;
 
 /// The shape of a result.
-pub(super) struct Shape {
+pub(super) struct ResultShape {
     /// `result_count`, `schema` and `sample_keys`, as far as they apply.
     pub(super) fields: Map<String, Json>,
     /// Whether fields were left out.
@@ -15,7 +15,7 @@ pub(super) struct Shape {
 }
 
 /// The shape of a result. With the firewall on, the types of hidden fields are hidden too.
-pub(super) fn shape(result: &Json, firewall: bool) -> Shape {
+pub(super) fn shape(result: &Json, firewall: bool) -> ResultShape {
     let schema = Schema::of(result, firewall);
     let mut fields = Map::new();
     if let Json::Array(items) = result {
@@ -27,7 +27,7 @@ pub(super) fn shape(result: &Json, firewall: bool) -> Shape {
         key_bytes += keys.iter().map(|key| key.len() + 2).sum::<usize>();
         fields.insert("sample_keys".to_owned(), json!(keys));
     }
-    Shape { fields, truncated: schema.truncated, key_bytes }
+    ResultShape { fields, truncated: schema.truncated, key_bytes }
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub(crate) use native::{NameMap, native_tools};
 pub use preview::PromptPreview;
 pub(crate) use preview::{preview_ptc, preview_text};
 pub use spec::{Behavior, LanguageSpec, SpecError, SpecInput, SpecOptions};
+pub(crate) use system::{ProgramTransport, static_system, system_prompt, text_system, truncate};
 pub use system::{PromptParts, SystemPrompt};
-pub(crate) use system::{Transport, static_system, system_prompt, text_system, truncate};
 pub(crate) use text::{
     ContextLine, TextVariant, json_example, json_message, plain_message, text_card, text_tools_message,
 };

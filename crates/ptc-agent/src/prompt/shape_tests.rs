@@ -23,7 +23,7 @@ fn in_order(text: &str, marks: &[&str]) {
     }
 }
 
-fn system(turns: u32, transport: Transport, journaling: bool) -> String {
+fn system(turns: u32, transport: ProgramTransport, journaling: bool) -> String {
     let behavior = if turns == 1 { Behavior::SingleShot } else { Behavior::ExplicitReturn };
     let spec = LanguageSpec::default_for(behavior, journaling);
     static_system(&SystemPrompt::Standard, &spec, &FIRST, transport, false)
@@ -74,18 +74,18 @@ fn r20_the_first_message_of_a_loop() {
 
 #[test]
 fn r3_3_the_system_prompt_of_a_loop_is_fixed_and_holds_nothing_of_the_run() {
-    let text = system(5, Transport::Content, false);
+    let text = system(5, ProgramTransport::Content, false);
     in_order(&text, &["You write programs", "# Turns", "# Finishing", "# Reply format"]);
-    assert_eq!(text, system(3, Transport::Content, false));
+    assert_eq!(text, system(3, ProgramTransport::Content, false));
     for mark in [";; ===", "<mission>", "# Journal", "# How to answer", "lisp_eval"] {
         assert!(!text.contains(mark), "{mark}");
     }
-    in_order(&system(5, Transport::Content, true), &["# Finishing", "# Journal", "# Reply format"]);
+    in_order(&system(5, ProgramTransport::Content, true), &["# Finishing", "# Journal", "# Reply format"]);
 }
 
 #[test]
 fn r3_12_a_single_shot_has_cards_of_its_own_and_the_same_first_message() {
-    let text = system(1, Transport::Content, false);
+    let text = system(1, ProgramTransport::Content, false);
     in_order(&text, &["You write programs", "# How to answer", "# Reply format"]);
     let source = "Sum {{n}} of {{rows}}";
     let context = json!({"n": 2, "rows": [1, 2]});
@@ -95,7 +95,7 @@ fn r3_12_a_single_shot_has_cards_of_its_own_and_the_same_first_message() {
 
 #[test]
 fn r4_1_a_tool_call_agent_has_one_native_tool_and_the_rest_in_its_inventory() {
-    let text = system(5, Transport::ToolCall, false);
+    let text = system(5, ProgramTransport::ToolCall, false);
     in_order(&text, &["# Turns", "# Finishing", "# Reply format"]);
     assert!(text.contains("`lisp_eval`") && !text.contains("Reply with exactly one block"));
     let eval = lisp_eval(EvalProfile::WithAppTools);
@@ -162,7 +162,7 @@ fn r2_10_previews_are_made_of_the_same_pieces() {
     let tools = orders();
     let context = ContextBlock { tools: &tools, firewall: true, ..ContextBlock::default() };
     let user = first_message(Some(&context.render()), "Count", None);
-    let preview = preview_ptc(system(5, Transport::Content, false), user.clone(), &tools, true);
+    let preview = preview_ptc(system(5, ProgramTransport::Content, false), user.clone(), &tools, true);
     assert_eq!((preview.user, preview.schema), (user, None));
     assert_eq!(preview.tool_schemas[0]["signature"], "(customer_id :int) -> [{id :int, total :float}]");
     let signature = Signature::parse("() -> {n :int}").unwrap();

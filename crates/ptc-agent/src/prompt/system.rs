@@ -9,7 +9,7 @@ use super::spec::{LanguageSpec, SpecInput};
 
 /// How programs reach the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub(crate) enum ProgramTransport {
     /// In a code block of the reply.
     #[default]
     Content,
@@ -73,7 +73,7 @@ impl SystemPrompt {
         self.parts().and_then(|parts| parts.language_spec.as_ref()).unwrap_or(standard).text(input)
     }
 
-    fn format(&self, transport: Transport, thinking: bool) -> String {
+    fn format(&self, transport: ProgramTransport, thinking: bool) -> String {
         let own = self.parts().and_then(|parts| parts.output_format.clone());
         own.unwrap_or_else(|| output_format(transport, thinking).text().to_owned())
     }
@@ -91,12 +91,12 @@ impl fmt::Debug for SystemPrompt {
 }
 
 /// The card about the form of replies.
-fn output_format(transport: Transport, thinking: bool) -> Card {
+fn output_format(transport: ProgramTransport, thinking: bool) -> Card {
     match (transport, thinking) {
-        (Transport::Content, false) => Card::OutputContent,
-        (Transport::Content, true) => Card::OutputContentThinking,
-        (Transport::ToolCall, false) => Card::OutputToolCall,
-        (Transport::ToolCall, true) => Card::OutputToolCallThinking,
+        (ProgramTransport::Content, false) => Card::OutputContent,
+        (ProgramTransport::Content, true) => Card::OutputContentThinking,
+        (ProgramTransport::ToolCall, false) => Card::OutputToolCall,
+        (ProgramTransport::ToolCall, true) => Card::OutputToolCallThinking,
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn static_system(
     custom: &SystemPrompt,
     standard: &LanguageSpec,
     input: &SpecInput<'_>,
-    transport: Transport,
+    transport: ProgramTransport,
     thinking: bool,
 ) -> String {
     custom.apply(blocks([custom.language(standard, input), custom.format(transport, thinking)]))
@@ -146,7 +146,7 @@ mod tests {
             custom,
             &LanguageSpec::default_for(Behavior::ExplicitReturn, false),
             &SpecInput::FIRST,
-            Transport::Content,
+            ProgramTransport::Content,
             false,
         )
     }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn r3_8_the_format_card_follows_transport_and_thinking() {
-        use Transport::{Content, ToolCall};
+        use ProgramTransport::{Content, ToolCall};
         let cases = [
             (Content, false, Card::OutputContent),
             (Content, true, Card::OutputContentThinking),

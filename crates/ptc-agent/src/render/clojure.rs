@@ -7,16 +7,16 @@ use std::fmt::Write;
 use ptc_lisp::value::print::float_text;
 use ptc_lisp::view::{Part, View};
 
-use super::{FIREWALLED, Limits};
+use super::{FIREWALLED, ViewLimits};
 
 /// The text of a view in about `limits.chars` characters, and whether nothing is left out.
-pub(super) fn fitted(view: &View, limits: Limits) -> (String, bool) {
+pub(super) fn fitted(view: &View, limits: ViewLimits) -> (String, bool) {
     let writer = Writer { items: limits.items };
     writer.value(view, limits.chars)
 }
 
 /// A sample for an inventory; what is left out is counted behind it (3.16).
-pub(super) fn sample(view: &View, limits: Limits) -> String {
+pub(super) fn sample(view: &View, limits: ViewLimits) -> String {
     let writer = Writer { items: limits.items };
     match view {
         View::Str { text, chars } if *chars > limits.chars => {

@@ -19,7 +19,7 @@ use ptc_lisp::view::{Glimpse, Part, View};
 
 use super::clojure::fitted;
 use super::shape::shape;
-use super::{Limits, grouped, type_name};
+use super::{ViewLimits, grouped, type_name};
 
 /// How the next program gets all of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub(crate) enum Reach {
 
 /// A result as a model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Preview {
+pub(crate) struct HandlePreview {
     /// The value on one line that can be read as Clojure, or what a handle shows of it.
     pub text: String,
     /// What a handle says in our words; nothing if the value itself is shown.
     pub about: String,
 }
 
-impl Preview {
+impl HandlePreview {
     /// The text as a REPL shows it; a handle has no prompt before it.
     pub fn told(&self) -> String {
         if self.is_whole() { format!("user=> {}", self.text) } else { self.text.clone() }
@@ -55,17 +55,17 @@ impl Preview {
 const HANDLE: usize = 1_024;
 
 /// A result in at most so many bytes: itself if it fits, else a handle (3.43).
-pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview {
-    let limits = Limits::bytes(bytes);
+pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> HandlePreview {
+    let limits = ViewLimits::bytes(bytes);
     let (text, whole) = fitted(&glimpse.view, limits);
     if whole && text.len() <= bytes {
-        return Preview { text, about: String::new() };
+        return HandlePreview { text, about: String::new() };
     }
     let rest = match reach {
         Reach::Latest => "all of it: *1",
         Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it",
     };
-    Preview {
+    HandlePreview {
         text: comments(&seen(glimpse, &glimpse.view, limits)),
         about: comments(&[measured(glimpse, limits), rest.to_owned()]),
     }
@@ -73,7 +73,7 @@ pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview 
 
 /// What a result is, in comments: how large it is and what is with the rest of it, then what is seen of it. Its shape is
 /// that of another view of it, which may have more items.
-pub(super) fn handle(glimpse: &Glimpse, shaped: &View, limits: Limits, rest: &str) -> String {
+pub(super) fn handle(glimpse: &Glimpse, shaped: &View, limits: ViewLimits, rest: &str) -> String {
     let mut lines = vec![measured(glimpse, limits), rest.to_owned()];
     lines.extend(seen(glimpse, shaped, limits));
     comments(&lines)
@@ -91,13 +91,13 @@ fn comments(lines: &[String]) -> String {
 }
 
 /// How large a result is, and how large it may be to be shown.
-fn measured(glimpse: &Glimpse, limits: Limits) -> String {
+fn measured(glimpse: &Glimpse, limits: ViewLimits) -> String {
     let (bytes, shown) = (grouped(glimpse.bytes), grouped(limits.chars));
     format!("{}, {bytes} bytes; results are shown whole up to {shown} bytes", size(&glimpse.view))
 }
 
 /// What is seen of a result: its shape, its beginning and its end.
-fn seen(glimpse: &Glimpse, shaped: &View, limits: Limits) -> Vec<String> {
+fn seen(glimpse: &Glimpse, shaped: &View, limits: ViewLimits) -> Vec<String> {
     let view = &glimpse.view;
     let room = limits.chars.min(HANDLE);
     let looked_at = match shaped {
@@ -130,11 +130,11 @@ fn size(view: &View) -> String {
 }
 
 /// The first items, entries or characters.
-fn head(view: &View, room: usize, limits: Limits) -> Option<String> {
+fn head(view: &View, room: usize, limits: ViewLimits) -> Option<String> {
     let items = limits.items;
     match view {
         View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. } | View::Str { .. } => {
-            Some(fitted(view, Limits { items, chars: room }).0).filter(|text| says_something(text))
+            Some(fitted(view, ViewLimits { items, chars: room }).0).filter(|text| says_something(text))
         }
         _ => None,
     }
@@ -149,15 +149,15 @@ fn says_something(text: &str) -> bool {
 }
 
 /// The last items or characters: as many as fit whole, or one that is shortened.
-fn tail(glimpse: &Glimpse, room: usize, limits: Limits) -> Option<String> {
+fn tail(glimpse: &Glimpse, room: usize, limits: ViewLimits) -> Option<String> {
     if let (View::Str { .. }, [end @ View::Str { .. }]) = (&glimpse.view, glimpse.tail.as_slice()) {
-        let (text, whole) = fitted(end, Limits { items: 1, chars: room });
+        let (text, whole) = fitted(end, ViewLimits { items: 1, chars: room });
         return whole.then_some(text);
     }
     let ends = (0..glimpse.tail.len()).map(|from| &glimpse.tail[from..]);
     ends.filter_map(|items| {
         let part = Part { items: items.to_vec(), total: items.len(), open: false };
-        let (text, whole) = fitted(&View::Vector(part), Limits { items: limits.items, chars: room });
+        let (text, whole) = fitted(&View::Vector(part), ViewLimits { items: limits.items, chars: room });
         ((whole || items.len() == 1) && says_something(&text)).then_some(text)
     })
     .next()
@@ -171,8 +171,8 @@ mod tests {
 
     const BYTES: usize = 250;
 
-    fn shown(json: &Json, bytes: usize, reach: Reach) -> Preview {
-        preview(&Glimpse::of_json(json, &Limits::bytes(bytes).bounds(true)), bytes, reach)
+    fn shown(json: &Json, bytes: usize, reach: Reach) -> HandlePreview {
+        preview(&Glimpse::of_json(json, &ViewLimits::bytes(bytes).bounds(true)), bytes, reach)
     }
 
     fn rows(count: usize) -> Json {
@@ -192,7 +192,7 @@ mod tests {
         assert!(!shown(&wide, BYTES, Reach::Latest).is_whole(), "bytes, not characters");
     }
 
-    fn both(preview: &Preview) -> String {
+    fn both(preview: &HandlePreview) -> String {
         format!("{}\n{}", preview.about, preview.text)
     }
 

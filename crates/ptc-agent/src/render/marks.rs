@@ -25,18 +25,18 @@ const LONGEST: u64 = (1 << LENGTH_BITS) - 1;
 
 /// What a mark is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum MarkKind {
     Text,
     Number,
     Collection,
 }
 
-impl Kind {
+impl MarkKind {
     /// By so many characters one is known.
     fn enough(self) -> usize {
         match self {
-            Kind::Text => 16,
-            Kind::Number | Kind::Collection => 32,
+            MarkKind::Text => 16,
+            MarkKind::Number | MarkKind::Collection => 32,
         }
     }
 }
@@ -70,7 +70,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: MarkKind) -> Self {
         Beginning { hash: 0xcbf2_9ce4_8422_2325 ^ (kind as u64 + 1), first: 0, chars: 0 }
     }
 
@@ -108,17 +108,17 @@ impl Marks {
 
     /// Marks a text, as it is spelt where it is shown.
     pub fn text(&mut self, text: &str) {
-        self.value(Kind::Text, text);
+        self.value(MarkKind::Text, text);
     }
 
     /// Marks a number.
     pub fn number(&mut self, digits: &str) {
-        self.value(Kind::Number, digits);
+        self.value(MarkKind::Number, digits);
     }
 
     /// Marks a collection, by what stands behind its bracket.
     pub fn collection(&mut self, opening: &str) {
-        let kind = Kind::Collection;
+        let kind = MarkKind::Collection;
         let mut beginning = Beginning::of(kind);
         words(opening).take(kind.enough()).for_each(|c| beginning.push(c));
         if beginning.chars > 0 {
@@ -126,13 +126,13 @@ impl Marks {
         }
     }
 
-    fn value(&mut self, kind: Kind, text: &str) {
+    fn value(&mut self, kind: MarkKind, text: &str) {
         let mut beginning = Beginning::of(kind);
         text.chars().take(kind.enough()).for_each(|c| beginning.push(c));
         self.note(kind, &beginning, text.chars().count());
     }
 
-    fn note(&mut self, kind: Kind, beginning: &Beginning, length: usize) {
+    fn note(&mut self, kind: MarkKind, beginning: &Beginning, length: usize) {
         if self.add(beginning.mark() | (length as u64).min(LONGEST)) {
             self.lengths[kind as usize] |= 1 << beginning.chars;
         }
@@ -184,21 +184,21 @@ impl Marks {
 
     /// Whether a number is hidden.
     pub fn has_number(&self, digits: &str) -> bool {
-        let mut beginning = Beginning::of(Kind::Number);
-        digits.chars().take(Kind::Number.enough()).for_each(|c| beginning.push(c));
+        let mut beginning = Beginning::of(MarkKind::Number);
+        digits.chars().take(MarkKind::Number.enough()).for_each(|c| beginning.push(c));
         let length = (digits.chars().count() as u64).min(LONGEST);
         self.all.contains(&(beginning.mark() | length))
     }
 
     /// Whether what stands behind a bracket begins like a hidden collection.
     pub fn is_collection(&self, inside: &str) -> bool {
-        let lengths = self.lengths[Kind::Collection as usize];
+        let lengths = self.lengths[MarkKind::Collection as usize];
         if lengths == 0 {
             return false;
         }
         let end = inside.char_indices().nth(NEAR).map_or(inside.len(), |(at, _)| at);
-        let mut beginning = Beginning::of(Kind::Collection);
-        words(&inside[..end]).take(Kind::Collection.enough()).any(|c| {
+        let mut beginning = Beginning::of(MarkKind::Collection);
+        words(&inside[..end]).take(MarkKind::Collection.enough()).any(|c| {
             beginning.push(c);
             (lengths >> beginning.chars) & 1 == 1 && self.length(&beginning).is_some()
         })
@@ -233,7 +233,7 @@ impl Marks {
         if matches!(before, '[' | '(' | '{') && self.is_collection(rest) {
             return enclosed(rest);
         }
-        let length = self.begins(Kind::Text, rest).or_else(|| self.begins_number(before, rest));
+        let length = self.begins(MarkKind::Text, rest).or_else(|| self.begins_number(before, rest));
         length.map_or(0, |length| rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at))
     }
 
@@ -242,12 +242,12 @@ impl Marks {
         if before.is_ascii_digit() || !rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             return None;
         }
-        let length = self.begins(Kind::Number, rest)?;
+        let length = self.begins(MarkKind::Number, rest)?;
         (!rest.chars().nth(length).is_some_and(|c| c.is_ascii_digit())).then_some(length)
     }
 
     /// The length of the longest hidden value of a kind that a text begins with.
-    fn begins(&self, kind: Kind, rest: &str) -> Option<usize> {
+    fn begins(&self, kind: MarkKind, rest: &str) -> Option<usize> {
         let lengths = self.lengths[kind as usize];
         if lengths == 0 {
             return None;

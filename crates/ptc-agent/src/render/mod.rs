@@ -25,7 +25,7 @@ use serde_json::Value as Json;
 
 pub(crate) use clojure::quoted;
 use handle::handle;
-pub(crate) use handle::{Preview, Reach, preview};
+pub(crate) use handle::{HandlePreview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
 pub(crate) use page::discovery;
@@ -40,33 +40,33 @@ pub(crate) const FIREWALLED: &str = "<Firewalled>";
 
 /// How much of a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct ViewLimits {
     /// Items of each collection.
     pub items: usize,
     /// Characters of the whole text.
     pub chars: usize,
 }
 
-impl Limits {
+impl ViewLimits {
     /// Samples in inventories (3.16).
-    pub const SAMPLE: Limits = Limits { items: 3, chars: 80 };
+    pub const SAMPLE: ViewLimits = ViewLimits { items: 3, chars: 80 };
     /// A value that is quoted in a complaint (3.34).
-    pub const RECEIVED: Limits = Limits { items: 20, chars: 200 };
+    pub const RECEIVED: ViewLimits = ViewLimits { items: 20, chars: 200 };
     /// A value in the mission log (12.5).
-    pub const LOGGED: Limits = Limits { items: 20, chars: 200 };
+    pub const LOGGED: ViewLimits = ViewLimits { items: 20, chars: 200 };
     /// What is looked at to say what a definition is like.
-    pub const SKETCHED: Limits = Limits { items: 100, chars: 128 };
+    pub const SKETCHED: ViewLimits = ViewLimits { items: 100, chars: 128 };
     /// A value among the data of a text prompt (5.10).
-    pub const CONTEXT: Limits = Limits { items: 100, chars: 200 };
+    pub const CONTEXT: ViewLimits = ViewLimits { items: 100, chars: 200 };
 
     /// So many bytes and nothing else: an item takes two at least.
-    pub const fn bytes(bytes: usize) -> Limits {
-        Limits { items: bytes / 2 + 1, chars: bytes }
+    pub const fn bytes(bytes: usize) -> ViewLimits {
+        ViewLimits { items: bytes / 2 + 1, chars: bytes }
     }
 
     /// The bounds of a view that these limits need. Values that are shown whole may nest as deep as they like.
     pub fn bounds(self, firewall: bool) -> Bounds {
-        let Limits { items, chars } = self;
+        let ViewLimits { items, chars } = self;
         Bounds { items, string_chars: chars, depth: 64, tail: 3, sorted: false, firewall }
     }
 
@@ -77,28 +77,28 @@ impl Limits {
 }
 
 /// A sample for an inventory: `[1 2 ...] (2/5)`, `"abc..." (80/200 chars)` (3.16).
-pub(crate) fn sample(view: &View, limits: Limits) -> String {
+pub(crate) fn sample(view: &View, limits: ViewLimits) -> String {
     clojure::sample(view, limits)
 }
 
 /// The text of a view in at most about so many characters, cut only between values. It can be read as
 /// Clojure, also where something is left out: `[1 2 ...+98]`.
-pub(crate) fn brief(view: &View, limits: Limits) -> String {
+pub(crate) fn brief(view: &View, limits: ViewLimits) -> String {
     clojure::fitted(view, limits).0
 }
 
 /// A view as Clojure text in about so many characters, with so many items of each collection; what is left out
 /// is counted: `[1 2 ...+98]`. For hosts that show values to models.
 pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
-    brief(view, Limits { items, chars })
+    brief(view, ViewLimits { items, chars })
 }
 
 /// What a value is that does not fit so many bytes, as comments of Clojure: kind, count, size and what is said of the `rest` of
 /// it, then shape, beginning and end. For hosts that show values to models.
 pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
     // Enough for a beginning, so that an end is left.
-    let limits = Limits { items: 50, chars: bytes };
-    let shaped = View::of_json(json, &Limits { items: SHAPED, chars: 256 }.bounds(false));
+    let limits = ViewLimits { items: 50, chars: bytes };
+    let shaped = View::of_json(json, &ViewLimits { items: SHAPED, chars: 256 }.bounds(false));
     handle(&Glimpse::of_json(json, &limits.bounds(false)), &shaped, limits, rest)
 }
 
@@ -111,7 +111,7 @@ pub fn handle_parts(handle: &str) -> (&str, &str) {
 const SHAPED: usize = 2_000;
 
 /// The same as [`brief`] for JSON.
-pub(crate) fn brief_json(json: &Json, limits: Limits, firewall: bool) -> String {
+pub(crate) fn brief_json(json: &Json, limits: ViewLimits, firewall: bool) -> String {
     brief(&View::of_json(json, &limits.bounds(firewall)), limits)
 }
 
@@ -184,8 +184,8 @@ mod tests {
             (json!("a\"b\n"), "\"a\\\"b\\n\""),
         ];
         for (json, expected) in cases {
-            let view = View::of_json(&json, &Limits::SAMPLE.sample_bounds(true));
-            assert_eq!(sample(&view, Limits::SAMPLE), expected);
+            let view = View::of_json(&json, &ViewLimits::SAMPLE.sample_bounds(true));
+            assert_eq!(sample(&view, ViewLimits::SAMPLE), expected);
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
         let json = json!({"a": [{"_b": "secret", "c": 1}]});
         assert_eq!(masked_json(&json, true), json!({"a": [{"_b": "<Firewalled>", "c": 1}]}));
         assert_eq!(masked_json(&json, false), json);
-        assert_eq!(brief_json(&json, Limits::RECEIVED, true), "{:a [{:_b <Firewalled> :c 1}]}");
-        assert_eq!(brief_json(&json, Limits::RECEIVED, false), "{:a [{:_b \"secret\" :c 1}]}");
+        assert_eq!(brief_json(&json, ViewLimits::RECEIVED, true), "{:a [{:_b <Firewalled> :c 1}]}");
+        assert_eq!(brief_json(&json, ViewLimits::RECEIVED, false), "{:a [{:_b \"secret\" :c 1}]}");
     }
 }

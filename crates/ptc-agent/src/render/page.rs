@@ -6,8 +6,8 @@ use ptc_lisp::view::{Glimpse, View};
 use serde_json::Value as Json;
 
 use super::clojure::{fitted, quoted};
-use super::handle::{Preview, Reach, preview};
-use super::{Limits, grouped};
+use super::handle::{HandlePreview, Reach, preview};
+use super::{ViewLimits, grouped};
 
 /// Bytes of what tells what there is that are shown at once, where results have no more than that.
 pub const DISCOVERY_BYTES: usize = 16 * 1024;
@@ -29,12 +29,12 @@ struct Page {
 }
 
 /// What was told, in so many bytes at most: whole, the first page, or a handle where pages make no sense.
-pub(crate) fn discovery(glimpse: &Glimpse, bytes: usize, told: &Discovered, reach: Reach) -> Preview {
+pub(crate) fn discovery(glimpse: &Glimpse, bytes: usize, told: &Discovered, reach: Reach) -> HandlePreview {
     let whole = preview(glimpse, bytes, reach);
     match page(&glimpse.view, bytes) {
         Some(page) if !whole.is_whole() => {
             let about = format!(";; {}", page.about(told, reach));
-            Preview { text: page.text, about }
+            HandlePreview { text: page.text, about }
         }
         _ => whole,
     }
@@ -43,7 +43,7 @@ pub(crate) fn discovery(glimpse: &Glimpse, bytes: usize, told: &Discovered, reac
 /// The first page of what was told, with a comment behind it that says how to get the next one; nothing where pages make no
 /// sense. `kept` says that the next program has all of it. For hosts that show values to models.
 pub fn page_text(json: &Json, bytes: usize, told: &Discovered, kept: bool) -> Option<String> {
-    let page = page(&View::of_json(json, &Limits::bytes(bytes).bounds(false)), bytes)?;
+    let page = page(&View::of_json(json, &ViewLimits::bytes(bytes).bounds(false)), bytes)?;
     let reach = if kept { Reach::Latest } else { Reach::Lost };
     Some(format!("{}\n;; {}", page.text, page.about(told, reach)))
 }
@@ -78,7 +78,7 @@ fn page(view: &View, bytes: usize) -> Option<Page> {
         View::Vector(part) => {
             let (mut text, mut shown) = ("[".to_owned(), 0);
             for item in &part.items {
-                let (item, is_whole) = fitted(item, Limits::bytes(bytes));
+                let (item, is_whole) = fitted(item, ViewLimits::bytes(bytes));
                 if !is_whole || text.len() + item.len() + 2 > bytes {
                     break;
                 }
@@ -125,8 +125,8 @@ mod tests {
         Discovered { call: Some(call.to_owned()) }
     }
 
-    fn shown(json: &Json, bytes: usize, told: &Discovered, reach: Reach) -> Preview {
-        discovery(&Glimpse::of_json(json, &Limits::bytes(bytes).bounds(true)), bytes, told, reach)
+    fn shown(json: &Json, bytes: usize, told: &Discovered, reach: Reach) -> HandlePreview {
+        discovery(&Glimpse::of_json(json, &ViewLimits::bytes(bytes).bounds(true)), bytes, told, reach)
     }
 
     #[test]

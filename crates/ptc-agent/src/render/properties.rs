@@ -95,11 +95,11 @@ proptest! {
         let lens = Lens { options: &options, veil: &veil };
         let mut hidden = Vec::new();
         secrets(&json, false, &mut hidden);
-        let glimpse = |json: &Json| Glimpse::of_json(json, &Limits::bytes(chars).bounds(true));
+        let glimpse = |json: &Json| Glimpse::of_json(json, &ViewLimits::bytes(chars).bounds(true));
         // A program may print a secret, return it, or fail with it.
         let leaked: Vec<String> = if leak { hidden.clone() } else { Vec::new() };
         let result = if leak && !hidden.is_empty() { Json::from(leaked.clone()) } else { json.clone() };
-        let printed = brief_json(&json, Limits { items: 20, chars: 2000 }, true);
+        let printed = brief_json(&json, ViewLimits { items: 20, chars: 2000 }, true);
         let run = Execution {
             result: Some(glimpse(&result)),
             told: None,
@@ -114,7 +114,7 @@ proptest! {
         let message = format!("failed with {} {}", leaked.join(" "), printed);
         let (report, advice, notes) = (message.clone(), message.clone(), leaked.clone());
         let trouble = Trouble { report, advice, notes, ..Trouble::default() };
-        let received = brief_json(&json, Limits::RECEIVED, true);
+        let received = brief_json(&json, ViewLimits::RECEIVED, true);
         let errors = [message.clone()];
         let invalid = crate::feedback::Invalid { expected: ":int", received: &received, errors: &errors };
         let texts = [
@@ -131,8 +131,8 @@ proptest! {
             eval_ok(&quiet, &info, &lens),
             eval_error(&failed, &info, &lens),
         ];
-        let view = View::of_json(&json, &Limits::SAMPLE.sample_bounds(true));
-        let samples = [sample(&view, Limits::SAMPLE), masked_json(&json, true).to_string(), received.clone()];
+        let view = View::of_json(&json, &ViewLimits::SAMPLE.sample_bounds(true));
+        let samples = [sample(&view, ViewLimits::SAMPLE), masked_json(&json, true).to_string(), received.clone()];
         let told = answers.map(|answer| answer.to_string());
         for text in texts.iter().chain(&told).chain(&samples) {
             prop_assert!(!text.contains(SECRET), "{text}");
@@ -147,7 +147,7 @@ proptest! {
 
     #[test]
     fn results_are_read_as_values_or_are_handles(json in any_json(), bytes in 100usize..400) {
-        let shown = preview(&Glimpse::of_json(&json, &Limits::bytes(bytes).bounds(true)), bytes, Reach::Latest);
+        let shown = preview(&Glimpse::of_json(&json, &ViewLimits::bytes(bytes).bounds(true)), bytes, Reach::Latest);
         let forms = read_all(&shown.text, &ReadLimits::default()).map(|forms| forms.len()).ok();
         prop_assert_eq!(forms, Some(usize::from(shown.is_whole())), "{}", shown.text);
         prop_assert!(shown.text.len() <= if shown.is_whole() { bytes } else { 4 * (bytes + 240) }, "{}", shown.text);

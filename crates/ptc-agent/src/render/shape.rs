@@ -14,7 +14,7 @@ const NAMED: usize = 8;
 const DEEPEST: usize = 3;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+enum ValueShape {
     Of(&'static str),
     Record {
         fields: Vec<Field>,
@@ -24,15 +24,15 @@ enum Shape {
         maps: usize,
     },
     /// A map from many keys of a type to values of one shape.
-    Dictionary(&'static str, Box<Shape>),
-    List(Box<Shape>),
+    Dictionary(&'static str, Box<ValueShape>),
+    List(Box<ValueShape>),
 }
 
 /// A key of records, and what stands under it.
 #[derive(Clone, Debug, PartialEq)]
 struct Field {
     key: String,
-    shape: Shape,
+    shape: ValueShape,
     /// How many records have it.
     present: usize,
     /// In how many of them it is nil.
@@ -42,8 +42,8 @@ struct Field {
 /// The shape of a collection in at most `room` characters: that of a map, or of the items of a sequence.
 pub(super) fn shape(view: &View, room: usize) -> Option<String> {
     let at = |depth: usize| match view {
-        View::Map { .. } => Some(Shape::of(view, depth)),
-        View::Vector(part) | View::List(part) | View::Set(part) => Shape::of_items(part, depth),
+        View::Map { .. } => Some(ValueShape::of(view, depth)),
+        View::Vector(part) | View::List(part) | View::Set(part) => ValueShape::of_items(part, depth),
         _ => None,
     };
     let told = (1..=DEEPEST).rev().filter_map(|depth| {
@@ -54,73 +54,78 @@ pub(super) fn shape(view: &View, room: usize) -> Option<String> {
     told.into_iter().next().or_else(|| Some(at(1)?.text(room, false)))
 }
 
-impl Shape {
+impl ValueShape {
     /// The shape of a value down to a depth.
-    fn of(view: &View, depth: usize) -> Shape {
+    fn of(view: &View, depth: usize) -> ValueShape {
         match view {
             View::Map { entries, total } if depth > 0 && *total > 0 => {
                 let mut kinds = entries.iter().map(|(_, value)| type_name(value));
                 let first = kinds.next();
                 if *total > NAMED && kinds.all(|kind| Some(kind) == first) {
-                    let values = entries.iter().map(|(_, value)| Shape::of(value, depth - 1));
+                    let values = entries.iter().map(|(_, value)| ValueShape::of(value, depth - 1));
                     let key = entries.first().map_or("any", |(key, _)| type_name(key));
-                    return Shape::Dictionary(key, Box::new(Shape::merged(values)));
+                    return ValueShape::Dictionary(key, Box::new(ValueShape::merged(values)));
                 }
                 let field = |(key, value): &(View, View)| Field {
                     key: key_text(key),
-                    shape: Shape::of(value, depth - 1),
+                    shape: ValueShape::of(value, depth - 1),
                     present: 1,
                     nils: usize::from(*value == View::Nil),
                 };
                 let fields = entries.iter().map(field).collect();
-                Shape::Record { fields, more: total - entries.len(), maps: 1 }
+                ValueShape::Record { fields, more: total - entries.len(), maps: 1 }
             }
-            View::Vector(part) | View::List(part) if depth > 0 => Shape::of_items(part, depth - 1)
-                .map_or(Shape::Of("list"), |items| Shape::List(Box::new(items))),
-            other => Shape::Of(type_name(other)),
+            View::Vector(part) | View::List(part) if depth > 0 => ValueShape::of_items(part, depth - 1)
+                .map_or(ValueShape::Of("list"), |items| ValueShape::List(Box::new(items))),
+            other => ValueShape::Of(type_name(other)),
         }
     }
 
     /// The shape that all items of a sequence have.
-    fn of_items(part: &Part, depth: usize) -> Option<Shape> {
+    fn of_items(part: &Part, depth: usize) -> Option<ValueShape> {
         // Of records that are cut nobody knows what they lack.
-        let whole = || part.items.iter().filter(|item| !is_cut(item)).map(|item| Shape::of(item, depth));
-        let all = || part.items.iter().map(|item| Shape::of(item, depth));
-        whole().reduce(Shape::with).or_else(|| all().reduce(Shape::with))
+        let whole = || part.items.iter().filter(|item| !is_cut(item)).map(|item| ValueShape::of(item, depth));
+        let all = || part.items.iter().map(|item| ValueShape::of(item, depth));
+        whole().reduce(ValueShape::with).or_else(|| all().reduce(ValueShape::with))
     }
 
-    fn merged(shapes: impl Iterator<Item = Shape>) -> Shape {
-        shapes.reduce(Shape::with).unwrap_or(Shape::Of("any"))
+    fn merged(shapes: impl Iterator<Item = ValueShape>) -> ValueShape {
+        shapes.reduce(ValueShape::with).unwrap_or(ValueShape::Of("any"))
     }
 
     /// The shape of what has one shape or the other.
-    fn with(self, other: Shape) -> Shape {
+    fn with(self, other: ValueShape) -> ValueShape {
         match (self, other) {
-            (Shape::Of("nil"), shape) | (shape, Shape::Of("nil")) => shape,
-            (Shape::List(a), Shape::List(b)) => Shape::List(Box::new(a.with(*b))),
-            (list @ Shape::List(_), Shape::Of("list")) | (Shape::Of("list"), list @ Shape::List(_)) => list,
-            (Shape::Dictionary(a, x), Shape::Dictionary(b, y)) => {
-                Shape::Dictionary(if a == b { a } else { "any" }, Box::new(x.with(*y)))
+            (ValueShape::Of("nil"), shape) | (shape, ValueShape::Of("nil")) => shape,
+            (ValueShape::List(a), ValueShape::List(b)) => ValueShape::List(Box::new(a.with(*b))),
+            (list @ ValueShape::List(_), ValueShape::Of("list"))
+            | (ValueShape::Of("list"), list @ ValueShape::List(_)) => list,
+            (ValueShape::Dictionary(a, x), ValueShape::Dictionary(b, y)) => {
+                ValueShape::Dictionary(if a == b { a } else { "any" }, Box::new(x.with(*y)))
             }
             (
-                Shape::Record { fields, more, maps },
-                Shape::Record { fields: others, more: unknown, maps: with },
-            ) => Shape::Record { fields: union(fields, others), more: more.max(unknown), maps: maps + with },
+                ValueShape::Record { fields, more, maps },
+                ValueShape::Record { fields: others, more: unknown, maps: with },
+            ) => ValueShape::Record {
+                fields: union(fields, others),
+                more: more.max(unknown),
+                maps: maps + with,
+            },
             (a, b) if a == b => a,
-            (Shape::Of("int" | "float" | "number"), Shape::Of("int" | "float" | "number")) => {
-                Shape::Of("number")
+            (ValueShape::Of("int" | "float" | "number"), ValueShape::Of("int" | "float" | "number")) => {
+                ValueShape::Of("number")
             }
-            _ => Shape::Of("any"),
+            _ => ValueShape::Of("any"),
         }
     }
 
     /// The text, cut between fields where there is no room, with shares of records if they are wanted.
     fn text(&self, room: usize, shares: bool) -> String {
         match self {
-            Shape::Of(kind) => (*kind).to_owned(),
-            Shape::List(items) => format!("[{}]", items.text(room, shares)),
-            Shape::Dictionary(key, value) => format!("{{{key} {}}}", value.text(room, shares)),
-            Shape::Record { fields, more, maps } => {
+            ValueShape::Of(kind) => (*kind).to_owned(),
+            ValueShape::List(items) => format!("[{}]", items.text(room, shares)),
+            ValueShape::Dictionary(key, value) => format!("{{{key} {}}}", value.text(room, shares)),
+            ValueShape::Record { fields, more, maps } => {
                 let texts: Vec<String> = fields.iter().map(|field| field.text(*maps, room, shares)).collect();
                 record(&texts, *more, room)
             }
@@ -163,7 +168,7 @@ fn union(mut fields: Vec<Field>, others: Vec<Field>) -> Vec<Field> {
         match place {
             Some(place) => {
                 let field = &mut fields[place];
-                let before = std::mem::replace(&mut field.shape, Shape::Of("any"));
+                let before = std::mem::replace(&mut field.shape, ValueShape::Of("any"));
                 field.shape = before.with(other.shape);
                 field.present += other.present;
                 field.nils += other.nils;

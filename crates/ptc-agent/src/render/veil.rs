@@ -21,7 +21,7 @@ use super::beginning::{beginnings, enclosed, openings};
 use super::clojure::{fitted, quoted};
 use super::marks::Marks;
 use super::sketch::looks_like_data;
-use super::{FIREWALLED, Limits};
+use super::{FIREWALLED, ViewLimits};
 
 /// Shorter texts would cover too much.
 pub(super) const SHORTEST: usize = 4;
@@ -39,7 +39,7 @@ const NAMED: usize = 32;
 /// How many numbers are kept so, so that texts have room.
 const MOST_NUMBERS: usize = 1000;
 /// As much of a collection as tells whether it begins like another.
-const BEGINNING: Limits = Limits { items: 32, chars: 1_000 };
+const BEGINNING: ViewLimits = ViewLimits { items: 32, chars: 1_000 };
 /// Stands before beginnings of collections where a veil is written.
 const COLLECTION: char = '\0';
 /// Stands before all marks where a veil is written.

@@ -6,22 +6,22 @@ use std::borrow::Cow;
 use super::blocks::Fence;
 
 /// How thoughts begin and end, in lower case.
-struct Marks {
+struct ThoughtMarks {
     open: &'static str,
     close: &'static str,
     /// Whether models write them unasked. Others may be what the mission asks for where the answer is text.
     unasked: bool,
 }
 
-const fn unasked(open: &'static str, close: &'static str) -> Marks {
-    Marks { open, close, unasked: true }
+const fn unasked(open: &'static str, close: &'static str) -> ThoughtMarks {
+    ThoughtMarks { open, close, unasked: true }
 }
 
-const fn asked(open: &'static str, close: &'static str) -> Marks {
-    Marks { open, close, unasked: false }
+const fn asked(open: &'static str, close: &'static str) -> ThoughtMarks {
+    ThoughtMarks { open, close, unasked: false }
 }
 
-const MARKS: [Marks; 15] = [
+const MARKS: [ThoughtMarks; 15] = [
     unasked("<think>", "</think>"),
     unasked("<thinking>", "</thinking>"),
     unasked("<antthinking>", "</antthinking>"),
@@ -57,7 +57,7 @@ pub(crate) fn spoken(reply: &str) -> Cow<'_, str> {
     }
 }
 
-fn without<'r>(reply: &'r str, counts: &dyn Fn(&Marks) -> bool) -> Cow<'r, str> {
+fn without<'r>(reply: &'r str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Cow<'r, str> {
     if !reply.contains(SIGNS) {
         return Cow::Borrowed(reply);
     }
@@ -102,7 +102,7 @@ struct Mark {
 }
 
 /// The first mark of a text that is in lower case.
-fn next_mark(text: &str, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
+fn next_mark(text: &str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Option<Mark> {
     let (mut at, mut open): (usize, Option<Fence>) = (0, None);
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
@@ -122,7 +122,7 @@ fn next_mark(text: &str, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
 }
 
 /// The first mark of the line that begins at `at`. What stands in quotes or between backticks is none.
-fn mark_of_line(text: &str, at: usize, line: &str, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
+fn mark_of_line(text: &str, at: usize, line: &str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Option<Mark> {
     let (mut quoted, mut ticked) = (false, false);
     for (from, c) in line.char_indices() {
         match c {
@@ -143,7 +143,12 @@ fn mark_of_line(text: &str, at: usize, line: &str, counts: &dyn Fn(&Marks) -> bo
 }
 
 /// The mark that begins here. In the middle of a line somebody may speak of one: there an opening mark needs the other.
-fn mark_at(text: &str, start: usize, begins_line: bool, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
+fn mark_at(
+    text: &str,
+    start: usize,
+    begins_line: bool,
+    counts: &dyn Fn(&ThoughtMarks) -> bool,
+) -> Option<Mark> {
     let rest = &text[start..];
     MARKS.iter().filter(|marks| counts(marks)).find_map(|marks| {
         if rest.starts_with(marks.close) {

@@ -12,7 +12,7 @@ use super::node::{Node, State};
 use super::{Asked, Shared, What, consent, names, text};
 use crate::budget::Unit;
 use crate::cache::CacheKey;
-use crate::render::{self, Limits};
+use crate::render::{self, ViewLimits};
 use crate::step::{CallRecord, UpstreamCall};
 use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult};
 
@@ -343,7 +343,7 @@ pub(super) fn slot_event(
 
 /// A value as events show it: bounded, nothing hidden in it.
 pub(super) fn summary(node: &Node, value: &Json, chars: usize) -> String {
-    let text = render::brief_json(value, Limits { items: 50, chars }, node.agent.options().firewall);
+    let text = render::brief_json(value, ViewLimits { items: 50, chars }, node.agent.options().firewall);
     node.veil.cover(&text).into_owned()
 }
 
@@ -351,7 +351,7 @@ pub(super) fn summary(node: &Node, value: &Json, chars: usize) -> String {
 pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot) -> Result<(), String> {
     let record = &mut slot.record;
     if !matches!(record.args, Json::Null | Json::Object(_)) {
-        let given = render::brief_json(&record.args, Limits::SAMPLE, node.agent.options().firewall);
+        let given = render::brief_json(&record.args, ViewLimits::SAMPLE, node.agent.options().firewall);
         return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
     }
     let args = record.args.take();

@@ -216,9 +216,9 @@ pub(super) fn tally(agent: &Agent) -> Tally {
 }
 
 /// What an agent and all below it may spend.
-pub(super) fn limits(agent: &Agent) -> budget::Limits {
+pub(super) fn limits(agent: &Agent) -> budget::AccountLimits {
     let options = agent.options();
-    budget::Limits::NONE
+    budget::AccountLimits::NONE
         .most(Unit::Turns, options.turn_budget)
         .most(Unit::Tokens, options.token_limit)
         .most(Unit::Cost, options.max_cost_usd.map(budget::micro_usd))

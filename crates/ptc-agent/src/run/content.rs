@@ -1,6 +1,6 @@
 //! PTC-Lisp by content: the program stands in the text of the reply.
 
-use ptc_lisp::machine::Signal;
+use ptc_lisp::machine::ProgramEnd;
 use ptc_signature::{Issue, Style};
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ use crate::agent::{Completion, Mode};
 use crate::feedback::{self, Ending, Failed, Invalid, Lens, Trouble, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
 use crate::reason::Reason;
-use crate::render::{self, Limits};
+use crate::render::{self, ViewLimits};
 use crate::reply::{self, Found};
 use crate::step::{Fail, TurnType};
 
@@ -94,15 +94,15 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next 
             }
             turn_failed(node, shared, &fail, &trouble)
         }
-        Ended::Value(Signal::Fail) => {
+        Ended::Value(ProgramEnd::Fail) => {
             let fail = eval::failed(node);
             node.close_failed(&fail);
             shared.turn_stop(node);
             Next::Over(Err(fail))
         }
-        Ended::Value(Signal::Return) => returned(node, shared),
-        Ended::Value(Signal::Value) if node.answers_by_value() => returned(node, shared),
-        Ended::Value(Signal::Value) => go_on(node, shared),
+        Ended::Value(ProgramEnd::Return) => returned(node, shared),
+        Ended::Value(ProgramEnd::Value) if node.answers_by_value() => returned(node, shared),
+        Ended::Value(ProgramEnd::Value) => go_on(node, shared),
     }
 }
 
@@ -285,7 +285,7 @@ pub(super) fn check(node: &mut Node, value: &Json) -> Result<(), Vec<Issue>> {
 
 fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Rejected {
     let expected = expected(node);
-    let received = render::brief_json(value, Limits::RECEIVED, node.agent.options().firewall);
+    let received = render::brief_json(value, ViewLimits::RECEIVED, node.agent.options().firewall);
     let errors = placed(issues);
     let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
     let (info, lens) = (turn_info(node), lens(node));
@@ -340,7 +340,7 @@ fn round(value: Json, decimals: u32) -> Json {
 
 /// The value of the last program as text of at most so many characters.
 pub(super) fn show_result(node: &Node, chars: usize) -> String {
-    let limits = Limits { items: 50, chars };
+    let limits = ViewLimits { items: 50, chars };
     let view = node.sandbox.result(&limits.bounds(node.agent.options().firewall));
     view.map(|view| render::brief(&node.veil.cover_view(view), limits)).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 //! programs by tool call.
 
 use ptc_lisp::ErrorKind;
-use ptc_lisp::machine::Signal;
+use ptc_lisp::machine::ProgramEnd;
 use serde_json::{Map, Value as Json, json};
 
 use super::node::Node;
@@ -13,7 +13,7 @@ use crate::cache::{evictions_note, json_bytes};
 use crate::feedback::{self, Execution, Failed, Trouble, TurnInfo};
 use crate::model::{Message, ToolCall};
 use crate::reason::Reason;
-use crate::render::{DISCOVERY_BYTES, Limits, Reach};
+use crate::render::{DISCOVERY_BYTES, Reach, ViewLimits};
 use crate::step::{CallRecord, Fail};
 
 /// The reason of a language error as runs report it.
@@ -109,13 +109,13 @@ pub(super) fn execution(node: &Node) -> Execution {
     let options = node.agent.options();
     let Some(machine) = node.sandbox.machine.as_deref() else { return Execution::default() };
     let most = options.format.result_max_bytes;
-    let glimpse = |bytes: usize| machine.glimpse_result(&Limits::bytes(bytes).bounds(options.firewall));
+    let glimpse = |bytes: usize| machine.glimpse_result(&ViewLimits::bytes(bytes).bounds(options.firewall));
     let mut result = glimpse(most);
     let told = if result.bytes > most { machine.discovered() } else { None };
     if told.is_some() {
         result = glimpse(most.max(DISCOVERY_BYTES));
     }
-    let definition = Limits::SKETCHED.sample_bounds(options.firewall);
+    let definition = ViewLimits::SKETCHED.sample_bounds(options.firewall);
     let changed = machine.changed().iter();
     Execution {
         result: Some(result),
@@ -183,7 +183,7 @@ pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: En
             let (fail, trouble) = failure(node, &error);
             (trouble_body(node, &fail, &trouble, None), Err(fail))
         }
-        Ended::Value(Signal::Fail) => {
+        Ended::Value(ProgramEnd::Fail) => {
             let fail = failed(node);
             (declared_body(node, &fail), Err(fail))
         }
@@ -335,7 +335,7 @@ pub(super) fn whole(node: &mut Node, ended: Ended) -> Next {
             node.close_failed(&fail);
             Next::Over(Err(fail))
         }
-        Ended::Value(Signal::Fail) => {
+        Ended::Value(ProgramEnd::Fail) => {
             let fail = failed(node);
             node.close_failed(&fail);
             Next::Over(Err(fail))

@@ -6,11 +6,11 @@ use super::node::Node;
 use super::{Asked, Shared};
 use crate::event::Event;
 use crate::model::Tokens;
-use crate::render::{self, Limits};
+use crate::render::{self, ViewLimits};
 use crate::step::Step;
 
 /// How much of a value events show.
-const PREVIEW: Limits = Limits { items: 50, chars: 4_096 };
+const PREVIEW: ViewLimits = ViewLimits { items: 50, chars: 4_096 };
 /// Odd, so that no two spans of a run are alike before all are used.
 const SPREAD: u32 = 0x9E37_79B1;
 

@@ -319,7 +319,7 @@ impl AgentRun {
     }
 
     /// Who takes text as it comes.
-    pub fn on_chunk(&self) -> Option<crate::model::Chunk> {
+    pub fn on_chunk(&self) -> Option<crate::model::TextSink> {
         self.shared.options.on_chunk.clone()
     }
 

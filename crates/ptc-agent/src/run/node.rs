@@ -312,7 +312,7 @@ pub(super) fn bounded(value: Json) -> Json {
 
 /// A value that traces do not keep, as text.
 pub(super) fn brief(value: &Json) -> Json {
-    let limits = crate::render::Limits { items: 20, chars: 1_000 };
+    let limits = crate::render::ViewLimits { items: 20, chars: 1_000 };
     Json::from(crate::render::brief_json(value, limits, true))
 }
 

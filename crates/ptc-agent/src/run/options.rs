@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::agent::Retry;
-use crate::model::{Chunk, Llm, Message, Pending};
+use crate::model::{Llm, Message, Pending, TextSink};
 use crate::step::{Step, Turn};
 
 /// Which turns a step keeps.
@@ -124,7 +124,7 @@ pub struct RunOptions {
     /// Whether providers may cache prompts.
     pub cache: bool,
     /// Takes text as it comes.
-    pub on_chunk: Option<Chunk>,
+    pub on_chunk: Option<TextSink>,
     /// The conversation before the mission.
     pub initial_messages: Vec<Message>,
     /// Definitions by name.

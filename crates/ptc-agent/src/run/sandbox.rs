@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Answer, Machine, Owner, Signal, Step};
+use ptc_lisp::machine::{Answer, Machine, Owner, ProgramEnd, Step};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::view::{Bounds, View};
 use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
@@ -152,7 +152,7 @@ pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// With a value.
-    Value(Signal),
+    Value(ProgramEnd),
     /// With an error.
     Failed(Error),
 }

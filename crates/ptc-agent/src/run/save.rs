@@ -66,7 +66,7 @@ pub enum SaveError {
 
 /// A run as it is written. What can be large is borrowed from the run, not copied.
 #[derive(Serialize, Deserialize)]
-struct Saved<'r> {
+struct SavedRun<'r> {
     agent: String,
     trace_id: String,
     now: u64,
@@ -161,7 +161,7 @@ impl AgentRun {
         let nodes: Result<Vec<_>, _> =
             self.nodes.iter().map(|node| node.as_deref().map(saved).transpose()).collect();
         let shared = &self.shared;
-        let run = Saved {
+        let run = SavedRun {
             agent: self.root.id().to_owned(),
             trace_id: shared.trace_id.clone(),
             now: shared.now,
@@ -188,7 +188,7 @@ impl AgentRun {
     /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say. Limits of time
     /// go on from `now`: the time in between does not count.
     pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8], now: u64) -> Result<Self, SaveError> {
-        let saved: Saved<'static> = decode(RUN, bytes)?;
+        let saved: SavedRun<'static> = decode(RUN, bytes)?;
         if saved.agent != agent.id() {
             return Err(SaveError::OtherAgent { saved: saved.agent, given: agent.id().to_owned() });
         }

@@ -19,11 +19,11 @@ use crate::cache::json_bytes;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
-    self, Behavior, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput,
-    TextVariant, ToolLine, Transport, UserLine,
+    self, Behavior, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, ProgramTransport,
+    SpecInput, TextVariant, ToolLine, UserLine,
 };
 use crate::reason::Reason;
-use crate::render::{self, Limits, MissionLogIn, Sketch};
+use crate::render::{self, MissionLogIn, Sketch, ViewLimits};
 use crate::step::Fail;
 use crate::tool::Tool;
 
@@ -172,7 +172,7 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Arc<Json>, Fail> {
                 Reason::VALIDATION_ERROR,
                 format!(
                     "the context must be a map of inputs, got {}",
-                    render::brief_json(other, Limits::SAMPLE, true)
+                    render::brief_json(other, ViewLimits::SAMPLE, true)
                 ),
             )),
         },
@@ -387,7 +387,7 @@ fn sample(node: &Node, value: &Json) -> Option<String> {
         false => text.unwrap_or(rows.saturating_mul(ROW).min(render::RESULT_BYTES)),
     };
     // The entries of a map are no rows of it.
-    let limits = Limits { items: Limits::CONTEXT.items.max(rows), chars: most };
+    let limits = ViewLimits { items: ViewLimits::CONTEXT.items.max(rows), chars: most };
     let bounds = limits.sample_bounds(options.firewall);
     let string_chars = text.map_or(bounds.string_chars, |text| text.min(bounds.string_chars));
     let mut view = View::of_json(value, &Bounds { string_chars, ..bounds });
@@ -420,7 +420,7 @@ fn shown_bytes(line: &DataLine) -> usize {
 
 fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
     let (firewall, made_up) = (node.agent.options().firewall, node.agent.options().made_up);
-    let (bounds, most) = (Limits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
+    let (bounds, most) = (ViewLimits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
     // What another agent gave has the types of its signature.
     let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
     let given = signature.and_then(|signature| match signature.output {
@@ -459,7 +459,7 @@ fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
 
 fn user_lines(node: &Node) -> Vec<UserLine> {
     let Some(machine) = node.sandbox.machine.as_deref() else { return Vec::new() };
-    let bounds = Limits::SKETCHED.sample_bounds(node.agent.options().firewall);
+    let bounds = ViewLimits::SKETCHED.sample_bounds(node.agent.options().firewall);
     let line = |name: String| match machine.function(&name) {
         Some(function) => Some(UserLine::Function {
             name,
@@ -517,8 +517,8 @@ fn context_lines(node: &Node, mission: &Expanded) -> Vec<ContextLine> {
         }
         _ if mission.has(name) => (format!("({IN_MISSION})"), 0),
         _ => {
-            let view = View::of_json(value, &Limits::CONTEXT.sample_bounds(firewall));
-            let text = render::sample(&view, Limits::CONTEXT);
+            let view = View::of_json(value, &ViewLimits::CONTEXT.sample_bounds(firewall));
+            let text = render::sample(&view, ViewLimits::CONTEXT);
             let shown = text.len();
             (text, shown)
         }
@@ -560,8 +560,11 @@ fn programs_system(node: &Node, _shared: &Shared) -> String {
         result_bytes: options.format.result_max_bytes,
         print_bytes: options.format.print_max_bytes,
     };
-    let transport =
-        if node.agent.mode() == Mode::ToolCall { Transport::ToolCall } else { Transport::Content };
+    let transport = if node.agent.mode() == Mode::ToolCall {
+        ProgramTransport::ToolCall
+    } else {
+        ProgramTransport::Content
+    };
     let behavior = if node.answers_by_value() { Behavior::SingleShot } else { Behavior::ExplicitReturn };
     let standard = LanguageSpec::default_for(behavior, options.journaling);
     let fixed = prompt::static_system(&options.system_prompt, &standard, &input, transport, options.thinking);
@@ -577,12 +580,12 @@ fn mission_log(node: &Node) -> Option<String> {
     if !options.journaling {
         return None;
     }
-    let bounds = Limits::LOGGED.sample_bounds(options.firewall);
+    let bounds = ViewLimits::LOGGED.sample_bounds(options.firewall);
     let entries: Vec<(String, String)> = node
         .sandbox
         .journal()
         .into_iter()
-        .map(|(id, value)| (id, render::sample(&View::of_json(&value, &bounds), Limits::LOGGED)))
+        .map(|(id, value)| (id, render::sample(&View::of_json(&value, &bounds), ViewLimits::LOGGED)))
         .collect();
     journal::mission_log(&entries, options.firewall)
 }

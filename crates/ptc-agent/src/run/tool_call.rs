@@ -1,6 +1,6 @@
 //! PTC-Lisp by tool call: the model runs programs with the one tool `lisp_eval`, or answers directly.
 
-use ptc_lisp::machine::Signal;
+use ptc_lisp::machine::ProgramEnd;
 use serde_json::Value as Json;
 
 use super::eval::{self, Oversize};
@@ -12,7 +12,7 @@ use crate::feedback::{self, Invalid};
 use crate::model::{Message, Reply, Request, ToolCall};
 use crate::prompt::{self, EvalProfile};
 use crate::reason::Reason;
-use crate::render::{self, Limits};
+use crate::render::{self, ViewLimits};
 use crate::reply::{self, FinalError};
 use crate::step::{Fail, TurnType};
 
@@ -109,7 +109,7 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
             Next::Over(Ok(value))
         }
         Err((fail, errors)) => {
-            let received = render::brief_json(&Json::from(text), Limits::RECEIVED, false);
+            let received = render::brief_json(&Json::from(text), ViewLimits::RECEIVED, false);
             let expected = content::expected(node);
             let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
             let told =
@@ -157,7 +157,7 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended
             shared.turn_stop(node);
             Next::Turn
         }
-        Ended::Value(Signal::Fail) => {
+        Ended::Value(ProgramEnd::Fail) => {
             let fail = eval::failed(node);
             let body = eval::declared_body(node, &fail);
             eval::answer(node, shared, id, &body);
@@ -165,9 +165,9 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended
             shared.turn_stop(node);
             Next::Over(Err(fail))
         }
-        Ended::Value(Signal::Return) => returned(node, shared, id),
-        Ended::Value(Signal::Value) if node.answers_by_value() => returned(node, shared, id),
-        Ended::Value(Signal::Value) => go_on(node, shared, id),
+        Ended::Value(ProgramEnd::Return) => returned(node, shared, id),
+        Ended::Value(ProgramEnd::Value) if node.answers_by_value() => returned(node, shared, id),
+        Ended::Value(ProgramEnd::Value) => go_on(node, shared, id),
     }
 }
 

@@ -56,10 +56,10 @@ impl Waiting {
 /// What a saved run waits for, in the order of asking.
 pub fn waiting(bytes: &[u8]) -> Result<Vec<Waiting>, SaveError> {
     #[derive(Deserialize)]
-    struct Saved {
+    struct SavedWait {
         asks: BTreeMap<u64, Asked>,
     }
-    let saved: Saved = decode(RUN, bytes)?;
+    let saved: SavedWait = decode(RUN, bytes)?;
     let one = |(id, asked): (u64, Asked)| {
         let on = match asked.what {
             What::Model { .. } => WaitsOn::Model,

@@ -330,7 +330,7 @@ fn r6_16_pure_text_never_caches() {
 fn r10_9_text_comes_piece_by_piece_or_at_once() {
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let listener = heard.clone();
-    let on_chunk: ptc_agent::model::Chunk =
+    let on_chunk: ptc_agent::model::TextSink =
         Arc::new(move |text: &str| listener.lock().unwrap().push(text.to_owned()));
     let options = || RunOptions { on_chunk: Some(on_chunk.clone()), ..RunOptions::new(scripted()) };
     let mut script = Script::new(["hello"]);

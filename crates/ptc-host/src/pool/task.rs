@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Machine, Owner, Signal};
+use ptc_lisp::machine::{Machine, Owner, ProgramEnd};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 
@@ -136,7 +136,7 @@ impl Task {
     }
 
     /// Ends the program: its outcome, and the machine for the session.
-    pub fn finish(mut self, result: Result<Signal, Error>) -> (Outcome, Box<Machine>) {
+    pub fn finish(mut self, result: Result<ProgramEnd, Error>) -> (Outcome, Box<Machine>) {
         let ran = self.rest.drive.finish(&mut self.machine, result);
         (Outcome::of(&mut self.machine, ran, &self.hooks), self.machine)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::{Error, ErrorKind};
 
 use super::queue::RunQueue;
@@ -30,12 +30,12 @@ pub(super) struct Worker {
     queue: RunQueue,
     /// When programs that wait must be looked at, and which.
     deadlines: BTreeSet<(Instant, u64)>,
-    sessions: HashMap<u64, Session>,
+    sessions: HashMap<u64, HeldMachine>,
 }
 
 /// A session that lives here.
 #[derive(Default)]
-struct Session {
+struct HeldMachine {
     /// Its machine while no program runs.
     machine: Option<Box<Machine>>,
     running: bool,
@@ -282,7 +282,7 @@ impl Worker {
     }
 
     /// Ends a program and hands out its outcome.
-    fn end(&mut self, task: Box<Task>, result: Result<Signal, Error>) {
+    fn end(&mut self, task: Box<Task>, result: Result<ProgramEnd, Error>) {
         let (slot, session) = (task.rest.slot.clone(), task.rest.session);
         match guarded(|| task.finish(result)) {
             Ok((outcome, machine)) => {

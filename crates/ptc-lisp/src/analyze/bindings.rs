@@ -10,7 +10,7 @@ use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
 /// A plain symbol bound to a value form: what patterns come down to.
-pub(super) type Bound = (String, Form);
+pub(super) type BoundForm = (String, Form);
 
 impl Analyzer<'_> {
     /// `(let [pattern value …] body…)`
@@ -45,13 +45,13 @@ impl Analyzer<'_> {
     }
 
     /// A pattern as plain bindings, in order.
-    pub(super) fn expand_pattern(&mut self, pattern: &Form, value: &Form) -> Result<Vec<Bound>> {
+    pub(super) fn expand_pattern(&mut self, pattern: &Form, value: &Form) -> Result<Vec<BoundForm>> {
         let mut out = Vec::new();
         self.expand_into(pattern, value.clone(), &mut out)?;
         Ok(out)
     }
 
-    fn expand_into(&mut self, pattern: &Form, value: Form, out: &mut Vec<Bound>) -> Result<()> {
+    fn expand_into(&mut self, pattern: &Form, value: Form, out: &mut Vec<BoundForm>) -> Result<()> {
         match &pattern.kind {
             FormKind::Symbol(name) => {
                 check_bindable(name, pattern.span)?;
@@ -68,7 +68,13 @@ impl Analyzer<'_> {
         }
     }
 
-    fn expand_vector(&mut self, items: &[Form], span: Span, value: Form, out: &mut Vec<Bound>) -> Result<()> {
+    fn expand_vector(
+        &mut self,
+        items: &[Form],
+        span: Span,
+        value: Form,
+        out: &mut Vec<BoundForm>,
+    ) -> Result<()> {
         let at = At(span);
         let whole = self.gensym("vec");
         let (items, as_name) = split_as(items, span)?;
@@ -99,7 +105,13 @@ impl Analyzer<'_> {
         Ok(())
     }
 
-    fn expand_map(&mut self, items: &[Form], span: Span, value: Form, out: &mut Vec<Bound>) -> Result<()> {
+    fn expand_map(
+        &mut self,
+        items: &[Form],
+        span: Span,
+        value: Form,
+        out: &mut Vec<BoundForm>,
+    ) -> Result<()> {
         let at = At(span);
         let whole = self.gensym("map");
         out.push((whole.clone(), at.call("%prim/bindable-map", [value])));
@@ -130,7 +142,7 @@ impl Analyzer<'_> {
         right: &Form,
         whole: &str,
         defaults: &[(String, Form)],
-        out: &mut Vec<Bound>,
+        out: &mut Vec<BoundForm>,
     ) -> Result<()> {
         let (ns, kind) = split_name(group);
         if !matches!(kind, "keys" | "strs" | "syms") {

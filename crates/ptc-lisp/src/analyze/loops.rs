@@ -8,7 +8,7 @@ use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
 /// One level or modifier of `for`.
-enum Step<'f> {
+enum ForStep<'f> {
     Each(&'f Form, &'f Form),
     When(&'f Form),
     While(&'f Form),
@@ -93,7 +93,7 @@ impl Analyzer<'_> {
         let out = self.gensym("out");
         let value = at.do_(items[2..].iter().cloned());
         let push = at.call("%prim/push", [at.sym(&out), value]);
-        let [Step::Each(pattern, coll), rest @ ..] = steps.as_slice() else { return Err(leading(span)) };
+        let [ForStep::Each(pattern, coll), rest @ ..] = steps.as_slice() else { return Err(leading(span)) };
         let inner = self.nest(rest, at, &out, push)?;
         let step = at.fn_(vec![at.sym(&out), (*pattern).clone()], [inner]);
         self.form(&at.call("%ptc.impl/for", [step, (*coll).clone()]), false)
@@ -110,17 +110,17 @@ impl Analyzer<'_> {
     }
 
     /// The walks of `steps` around `body`; `out` is threaded through all of them.
-    fn nest(&mut self, steps: &[Step], at: At, out: &str, body: Form) -> Result<Form> {
+    fn nest(&mut self, steps: &[ForStep], at: At, out: &str, body: Form) -> Result<Form> {
         let mut form = body;
         for step in steps.iter().rev() {
             form = match step {
-                Step::When(test) => at.if_((*test).clone(), form, at.sym(out)),
-                Step::While(test) => {
+                ForStep::When(test) => at.if_((*test).clone(), form, at.sym(out)),
+                ForStep::While(test) => {
                     let stop = at.call("%clojure.core/reduced", [at.sym(out)]);
                     at.if_((*test).clone(), form, stop)
                 }
-                Step::Let(bindings) => at.call("%let", [(*bindings).clone(), form]),
-                Step::Each(pattern, coll) => {
+                ForStep::Let(bindings) => at.call("%let", [(*bindings).clone(), form]),
+                ForStep::Each(pattern, coll) => {
                     let (item, body) = match pattern.as_symbol() {
                         Some(_) => ((*pattern).clone(), form),
                         None => {
@@ -136,7 +136,7 @@ impl Analyzer<'_> {
         Ok(form)
     }
 
-    fn steps<'f>(&self, name: &str, items: &'f [Form], span: Span) -> Result<Vec<Step<'f>>> {
+    fn steps<'f>(&self, name: &str, items: &'f [Form], span: Span) -> Result<Vec<ForStep<'f>>> {
         let Some(forms) = items.get(1).and_then(Form::as_vector) else {
             return Err(malformed(&format!("({name} [x coll …] body…)"), span));
         };
@@ -154,9 +154,9 @@ impl Analyzer<'_> {
         let mut steps = Vec::new();
         for pair in forms.chunks_exact(2) {
             steps.push(match pair[0].as_keyword() {
-                Some("when") => Step::When(&pair[1]),
-                Some("while") => Step::While(&pair[1]),
-                Some("let") => Step::Let(&pair[1]),
+                Some("when") => ForStep::When(&pair[1]),
+                Some("while") => ForStep::While(&pair[1]),
+                Some("let") => ForStep::Let(&pair[1]),
                 Some(other) => {
                     return Err(Error::new(
                         ErrorKind::InvalidForm,
@@ -167,12 +167,12 @@ impl Analyzer<'_> {
                 }
                 None => {
                     self.check_collection(name, &pair[0], &pair[1])?;
-                    Step::Each(&pair[0], &pair[1])
+                    ForStep::Each(&pair[0], &pair[1])
                 }
             });
         }
         match steps.first() {
-            Some(Step::Each(..)) => Ok(steps),
+            Some(ForStep::Each(..)) => Ok(steps),
             _ => Err(leading(span)),
         }
     }

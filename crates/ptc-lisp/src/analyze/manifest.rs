@@ -26,7 +26,7 @@ pub struct ToolUse {
 
 /// Where the argument of a tool comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum ArgumentSource {
     /// It is written in the program.
     Literal,
     /// It is an input of the program or a part of one, perhaps beside literals.
@@ -35,13 +35,13 @@ pub enum Source {
     Computed,
 }
 
-impl Source {
+impl ArgumentSource {
     /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
-            Source::Literal => "literal",
-            Source::Data => "data",
-            Source::Computed => "computed",
+            ArgumentSource::Literal => "literal",
+            ArgumentSource::Data => "data",
+            ArgumentSource::Computed => "computed",
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct Manifest {
     pub uses: Vec<ToolUse>,
     /// Where the arguments of each use come from, as far as their names are known; those of an upstream's
     /// tool are named `args.name`. Dumps do not keep it.
-    pub sources: Vec<BTreeMap<String, Source>>,
+    pub sources: Vec<BTreeMap<String, ArgumentSource>>,
     /// Where each use stands in the text of the program; nothing for what stands elsewhere. Dumps do not keep it.
     pub places: Vec<Option<Span>>,
     /// The first call that cannot work whatever happens before it: the program is not run.
@@ -187,7 +187,7 @@ fn fields(pairs: &mut dyn Iterator<Item = (&Node, &Node)>) -> (Map<String, Json>
 }
 
 /// Where the arguments of a call come from.
-fn sources(tool: &str, args: &[Node]) -> BTreeMap<String, Source> {
+fn sources(tool: &str, args: &[Node]) -> BTreeMap<String, ArgumentSource> {
     let mut found = BTreeMap::new();
     match args {
         [Node { kind: NodeKind::Const(Const::Map(pairs)), .. }] => {
@@ -210,7 +210,7 @@ fn sources(tool: &str, args: &[Node]) -> BTreeMap<String, Source> {
 }
 
 /// Notes an argument; those of an upstream's tool stand one level deeper.
-fn note(tool: &str, key: &Node, value: &Node, found: &mut BTreeMap<String, Source>) {
+fn note(tool: &str, key: &Node, value: &Node, found: &mut BTreeMap<String, ArgumentSource>) {
     let NodeKind::Const(key) = &key.kind else { return };
     let Some(name) = key_text(key) else { return };
     match &value.kind {
@@ -226,30 +226,31 @@ fn note(tool: &str, key: &Node, value: &Node, found: &mut BTreeMap<String, Sourc
     }
 }
 
-fn note_const(tool: &str, key: &Const, value: &Const, found: &mut BTreeMap<String, Source>) {
+fn note_const(tool: &str, key: &Const, value: &Const, found: &mut BTreeMap<String, ArgumentSource>) {
     match (key_text(key), value) {
         (Some(name), Const::Map(inner)) if tool == "call" && name == "args" => {
             let names = inner.iter().filter_map(|(key, _)| key_text(key));
-            found.extend(names.map(|name| (format!("args.{name}"), Source::Literal)));
+            found.extend(names.map(|name| (format!("args.{name}"), ArgumentSource::Literal)));
         }
         (Some(name), _) => {
-            found.insert(name, Source::Literal);
+            found.insert(name, ArgumentSource::Literal);
         }
         (None, _) => {}
     }
 }
 
 /// Where a value comes from. Trees nest no deeper than source text.
-fn source(node: &Node) -> Source {
-    let worst = |nodes: &mut dyn Iterator<Item = &Node>| nodes.map(source).max().unwrap_or(Source::Literal);
+fn source(node: &Node) -> ArgumentSource {
+    let worst =
+        |nodes: &mut dyn Iterator<Item = &Node>| nodes.map(source).max().unwrap_or(ArgumentSource::Literal);
     match &node.kind {
-        NodeKind::Const(Const::Tool(_)) => Source::Computed,
-        NodeKind::Const(_) => Source::Literal,
-        NodeKind::Data(_) | NodeKind::Context(_) => Source::Data,
+        NodeKind::Const(Const::Tool(_)) => ArgumentSource::Computed,
+        NodeKind::Const(_) => ArgumentSource::Literal,
+        NodeKind::Data(_) | NodeKind::Context(_) => ArgumentSource::Data,
         NodeKind::Vector(items) | NodeKind::Set(items) => worst(&mut items.iter()),
         NodeKind::Map(pairs) => worst(&mut pairs.iter().flat_map(|(key, value)| [key, value])),
         NodeKind::Call(function, args) if looks_up(function) => worst(&mut args.iter()),
-        _ => Source::Computed,
+        _ => ArgumentSource::Computed,
     }
 }
 

@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 pub use exports::Exports;
-pub use manifest::{Manifest, Source, ToolUse};
+pub use manifest::{ArgumentSource, Manifest, ToolUse};
 pub(crate) use meant::member;
 pub(crate) use mistakes::mistakes;
 pub use namespaces::{Namespaces, is_language_namespace, namespace_name};

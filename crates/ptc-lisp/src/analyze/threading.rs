@@ -8,14 +8,15 @@ use crate::syntax::{Form, FormKind};
 
 /// Where the threaded value goes in a step.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ThreadPosition {
     First,
     Last,
 }
 
 impl Analyzer<'_> {
     pub(super) fn thread(&mut self, name: &str, items: &[Form], span: Span, tail: bool) -> Option<Result> {
-        let first = |name: &str| if name.ends_with(">>") { Place::Last } else { Place::First };
+        let first =
+            |name: &str| if name.ends_with(">>") { ThreadPosition::Last } else { ThreadPosition::First };
         Some(match name {
             "->" | "->>" => match items {
                 [_, value, steps @ ..] => {
@@ -48,7 +49,14 @@ impl Analyzer<'_> {
         })
     }
 
-    fn some_thread(&mut self, name: &str, items: &[Form], place: Place, span: Span, tail: bool) -> Result {
+    fn some_thread(
+        &mut self,
+        name: &str,
+        items: &[Form],
+        place: ThreadPosition,
+        span: Span,
+        tail: bool,
+    ) -> Result {
         let [_, value, steps @ ..] = items else { return Err(empty(name, span)) };
         let at = At(span);
         let names: Vec<String> = steps.iter().map(|_| self.gensym("some")).collect();
@@ -69,7 +77,7 @@ impl Analyzer<'_> {
         }
     }
 
-    fn cond_thread(&mut self, name: &str, items: &[Form], place: Place, span: Span) -> Result {
+    fn cond_thread(&mut self, name: &str, items: &[Form], place: ThreadPosition, span: Span) -> Result {
         let [_, value, clauses @ ..] = items else { return Err(empty(name, span)) };
         if clauses.len() % 2 == 1 {
             return Err(Error::new(ErrorKind::InvalidForm, format!("{name} needs pairs of test and step"))
@@ -106,21 +114,21 @@ impl Analyzer<'_> {
         let [_, value, steps @ ..] = items else { return Err(empty("doto", span)) };
         let at = At(span);
         let temp = self.gensym("doto");
-        let calls = steps.iter().map(|step| insert(at.sym(&temp), step, Place::First));
+        let calls = steps.iter().map(|step| insert(at.sym(&temp), step, ThreadPosition::First));
         let body: Vec<Form> = calls.chain([at.sym(&temp)]).collect();
         self.form(&at.bind(vec![at.sym(&temp), value.clone()], body), false)
     }
 }
 
 /// Puts `value` into a step: as first or last argument of a list, as the only one of anything else.
-fn insert(value: Form, step: &Form, place: Place) -> Form {
+fn insert(value: Form, step: &Form, place: ThreadPosition) -> Form {
     let span = step.span;
     let items = match &step.kind {
         FormKind::List(items) if !items.is_empty() => {
             let mut items = items.clone();
             match place {
-                Place::First => items.insert(1, value),
-                Place::Last => items.push(value),
+                ThreadPosition::First => items.insert(1, value),
+                ThreadPosition::Last => items.push(value),
             }
             items
         }

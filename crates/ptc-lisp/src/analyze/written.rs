@@ -9,7 +9,7 @@ use crate::code::Const;
 
 /// Where a function that writes into a map has the keys.
 #[derive(Clone, Copy)]
-enum Keys {
+enum KeyPosition {
     /// In turn with the values, from this argument on.
     Pairs(usize),
     /// One argument.
@@ -21,14 +21,14 @@ enum Keys {
 }
 
 /// The functions that write into maps by keys that they are given.
-fn keys_of(function: &str) -> Option<Keys> {
+fn keys_of(function: &str) -> Option<KeyPosition> {
     Some(match function {
-        "hash-map" | "array-map" | "sorted-map" => Keys::Pairs(0),
-        "assoc" | "assoc!" | "sorted-map-by" => Keys::Pairs(1),
-        "update" => Keys::One(1),
-        "assoc-in" | "update-in" => Keys::Items(1),
-        "zipmap" => Keys::Items(0),
-        "rename-keys" => Keys::Values(1),
+        "hash-map" | "array-map" | "sorted-map" => KeyPosition::Pairs(0),
+        "assoc" | "assoc!" | "sorted-map-by" => KeyPosition::Pairs(1),
+        "update" => KeyPosition::One(1),
+        "assoc-in" | "update-in" => KeyPosition::Items(1),
+        "zipmap" => KeyPosition::Items(0),
+        "rename-keys" => KeyPosition::Values(1),
         _ => return None,
     })
 }
@@ -36,16 +36,16 @@ fn keys_of(function: &str) -> Option<Keys> {
 /// The keywords with hyphens that an expression writes as keys, in order.
 pub(crate) fn written(body: &Node) -> Vec<String> {
     let mut found = BTreeSet::new();
-    Walk { found: &mut found }.node(body);
+    KeyWalk { found: &mut found }.node(body);
     found.into_iter().collect()
 }
 
-struct Walk<'f> {
+struct KeyWalk<'f> {
     found: &'f mut BTreeSet<String>,
 }
 
 /// Trees nest no deeper than source text.
-impl Walk<'_> {
+impl KeyWalk<'_> {
     fn all<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
         nodes.into_iter().for_each(|node| self.node(node));
     }
@@ -110,7 +110,7 @@ impl Walk<'_> {
             // Keyword arguments of a tool; a map as its only argument is a map.
             NodeKind::Const(Const::Tool(_)) => {
                 let symbol = matches!(args, [Node { kind: NodeKind::Const(Const::Symbol(_)), .. }, ..]);
-                self.keys(&args[usize::from(symbol)..], Keys::Pairs(0));
+                self.keys(&args[usize::from(symbol)..], KeyPosition::Pairs(0));
             }
             NodeKind::Builtin(id) => {
                 if let Some(keys) = keys_of(registry().get(*id).local) {
@@ -123,26 +123,26 @@ impl Walk<'_> {
         for (at, arg) in args.iter().enumerate() {
             let NodeKind::Builtin(id) = &arg.kind else { continue };
             match keys_of(registry().get(*id).local) {
-                Some(Keys::Pairs(1)) => self.keys(&args[at + 1..], Keys::Pairs(0)),
-                Some(Keys::One(1)) => self.keys(&args[at + 1..], Keys::One(0)),
-                Some(Keys::Items(1)) => self.keys(&args[at + 1..], Keys::Items(0)),
+                Some(KeyPosition::Pairs(1)) => self.keys(&args[at + 1..], KeyPosition::Pairs(0)),
+                Some(KeyPosition::One(1)) => self.keys(&args[at + 1..], KeyPosition::One(0)),
+                Some(KeyPosition::Items(1)) => self.keys(&args[at + 1..], KeyPosition::Items(0)),
                 _ => {}
             }
         }
     }
 
-    fn keys(&mut self, args: &[Node], keys: Keys) {
+    fn keys(&mut self, args: &[Node], keys: KeyPosition) {
         match keys {
-            Keys::Pairs(from) => args.iter().skip(from).step_by(2).for_each(|key| self.key(key)),
-            Keys::One(at) => args.get(at).into_iter().for_each(|key| self.key(key)),
-            Keys::Items(at) => match args.get(at).map(|node| &node.kind) {
+            KeyPosition::Pairs(from) => args.iter().skip(from).step_by(2).for_each(|key| self.key(key)),
+            KeyPosition::One(at) => args.get(at).into_iter().for_each(|key| self.key(key)),
+            KeyPosition::Items(at) => match args.get(at).map(|node| &node.kind) {
                 Some(NodeKind::Vector(items)) => items.iter().for_each(|item| self.key(item)),
                 Some(NodeKind::Const(Const::Vector(items) | Const::List(items))) => {
                     items.iter().for_each(|item| self.key_constant(item));
                 }
                 _ => {}
             },
-            Keys::Values(at) => match args.get(at).map(|node| &node.kind) {
+            KeyPosition::Values(at) => match args.get(at).map(|node| &node.kind) {
                 Some(NodeKind::Map(pairs)) => pairs.iter().for_each(|(_, value)| self.key(value)),
                 Some(NodeKind::Const(Const::Map(pairs))) => {
                     pairs.iter().for_each(|(_, value)| self.key_constant(value));

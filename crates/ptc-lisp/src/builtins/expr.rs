@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::NativeFn;
 use super::comparing::equals;
-use super::known::Field;
+use super::known::FieldLookup;
 use super::lookup;
 use super::numeric::{Arith, Compare};
 use super::pipeline;
@@ -22,7 +22,7 @@ use crate::value::{Layout, Map, Value};
 pub(super) enum Expr {
     Item(u8),
     Constant(Value),
-    Field(Field, Box<Expr>),
+    Field(FieldLookup, Box<Expr>),
     Lookup(u32, Value, Box<Expr>),
     Arith(u32, Arith, Box<[Expr; 2]>),
     Compare(u32, Compare, Box<[Expr; 2]>),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::expr::{Expr, Pipe};
-use super::known::Field;
+use super::known::FieldLookup;
 use super::numeric::{Arith, Compare};
 use super::pure::{copying_native_of, native_of};
 use super::unary::Unary;
@@ -157,7 +157,7 @@ impl Follower<'_> {
                 Some(Expr::Lookup(self.number(open), coll, Box::new(args.pop()?)))
             }
             Expr::Constant(key @ Value::Kw(_)) if n == 1 => {
-                Some(Expr::Field(Field::new(&key), Box::new(args.pop()?)))
+                Some(Expr::Field(FieldLookup::new(&key), Box::new(args.pop()?)))
             }
             Expr::Constant(Value::Fn(body)) if !is_core(body.unit.id) => self.inlined(&body, args, open),
             _ => None,
@@ -239,7 +239,7 @@ impl Follower<'_> {
             Op::Not { dst, src } => (dst, Expr::Not(Box::new(read(regs, src)?))),
             Op::Lookup { dst, map, key } => {
                 let Expr::Constant(key @ Value::Kw(_)) = constant(usize::from(key))? else { return None };
-                (dst, Expr::Field(Field::new(&key), Box::new(read(regs, map)?)))
+                (dst, Expr::Field(FieldLookup::new(&key), Box::new(read(regs, map)?)))
             }
             Op::CallBuiltin { dst, f, n, id } => {
                 let args = many(regs, f.checked_add(1)?, usize::from(n))?;

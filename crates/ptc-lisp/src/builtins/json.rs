@@ -7,7 +7,7 @@ use super::{Builtin, args, native, registry};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::Keys;
-use crate::json::{self, Duplicates, Fault, FaultKind, ReadOptions, SameKey, Unwritable, WriteOptions};
+use crate::json::{self, Duplicates, FaultKind, JsonFault, ReadOptions, SameKey, Unwritable, WriteOptions};
 use crate::signal::{Res, Signal};
 use crate::value::Value;
 use crate::value::walk::Parts;
@@ -127,13 +127,13 @@ pub(super) static TABLE: &[Builtin] = &[
 ];
 
 /// The options after the first argument: a flag or function alone, a map, or keys and values.
-struct Options {
+struct JsonOptions {
     keys: Keys,
     pretty: bool,
 }
 
-fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
-    let mut options = Options { keys: Keys::Strings, pretty: false };
+fn options(heap: &mut Heap, args: &[Value]) -> Res<JsonOptions> {
+    let mut options = JsonOptions { keys: Keys::Strings, pretty: false };
     match &args[1..] {
         [] | [Value::Nil] => {}
         [Value::Map(map)] => {
@@ -151,7 +151,7 @@ fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
     Ok(options)
 }
 
-impl Options {
+impl JsonOptions {
     fn set(&mut self, heap: &mut Heap, name: &Value, value: &Value) -> Res<()> {
         let Value::Kw(key) = name else { return Err(unknown_option(heap, name).into()) };
         match heap.names.text(*key) {
@@ -189,7 +189,7 @@ fn keys(heap: &Heap, key_fn: &Value) -> Res<Keys> {
 }
 
 /// Reads a text; the error is a fault of the text.
-fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, Fault>> {
+fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, JsonFault>> {
     heap.work(1 + text.len() / 4)?;
     let options = ReadOptions { keys, duplicates, room: heap.room(), interrupt: &heap.interrupt };
     match json::read(text, &options, &mut heap.names) {
@@ -197,8 +197,8 @@ fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<
             heap.allocated(bytes);
             Ok(Ok(value))
         }
-        Err(Fault { kind: FaultKind::TooLarge(bytes), .. }) => Err(Signal::Reclaim(bytes).into()),
-        Err(Fault { kind: FaultKind::Stopped(error), .. }) => Err((*error).into()),
+        Err(JsonFault { kind: FaultKind::TooLarge(bytes), .. }) => Err(Signal::Reclaim(bytes).into()),
+        Err(JsonFault { kind: FaultKind::Stopped(error), .. }) => Err((*error).into()),
         Err(fault) => Ok(Err(fault)),
     }
 }

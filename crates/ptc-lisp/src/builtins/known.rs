@@ -38,9 +38,9 @@ fn take_row(heap: &mut Heap, len: usize) -> Res<()> {
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
     /// A keyword looks itself up.
-    Field(Field),
+    Field(FieldLookup),
     /// `juxt` of keywords.
-    Fields(Vec<Field>),
+    Fields(Vec<FieldLookup>),
     /// A set or map looks its argument up.
     Lookup(Value),
     /// `juxt` of others.
@@ -55,7 +55,7 @@ pub(super) enum Known {
 
 /// A keyword that is looked up in one map after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct FieldLookup {
     key: Value,
     /// Where the last map had it.
     hint: usize,
@@ -63,9 +63,9 @@ pub(super) struct Field {
     layout: Option<Shared<Layout>>,
 }
 
-impl Field {
-    pub(super) fn new(key: &Value) -> Field {
-        Field { key: key.clone(), hint: 0, layout: None }
+impl FieldLookup {
+    pub(super) fn new(key: &Value) -> FieldLookup {
+        FieldLookup { key: key.clone(), hint: 0, layout: None }
     }
 
     /// The value of the key in a map that has it.
@@ -111,7 +111,7 @@ impl Known {
     /// Recognises a function.
     pub(super) fn of(heap: &Heap, function: &Value) -> Option<Known> {
         match function {
-            Value::Kw(_) => Some(Known::Field(Field::new(function))),
+            Value::Kw(_) => Some(Known::Field(FieldLookup::new(function))),
             Value::Set(_) | Value::Map(_) => Some(Known::Lookup(function.clone())),
             Value::Builtin(id) => {
                 let native = pure::native_of(*id, 1)?;
@@ -126,7 +126,7 @@ impl Known {
                     keys => keys,
                 };
                 if !keys.is_empty() && keys.iter().all(|key| matches!(key, Value::Kw(_))) {
-                    return Some(Known::Fields(keys.iter().map(Field::new).collect()));
+                    return Some(Known::Fields(keys.iter().map(FieldLookup::new).collect()));
                 }
                 // What is captured may be another juxt, but not for ever.
                 let simple = |key: &Value| !matches!(key, Value::Fn(body) if is_core(body.unit.id));
@@ -220,28 +220,28 @@ pub(super) fn items_of<'v>(heap: &mut Heap, coll: &'v Value) -> Res<Cow<'v, [Val
 }
 
 /// Items that natives walk over: those of a range are made one by one.
-pub(super) enum Walk<'v> {
+pub(super) enum ItemWalk<'v> {
     Items(Cow<'v, [Value]>),
     Range(&'v RangeObj),
 }
 
-impl<'v> Walk<'v> {
+impl<'v> ItemWalk<'v> {
     /// The items of a collection, one unit of work each.
-    pub(super) fn over(heap: &mut Heap, coll: &'v Value) -> Res<Walk<'v>> {
+    pub(super) fn over(heap: &mut Heap, coll: &'v Value) -> Res<ItemWalk<'v>> {
         Ok(match coll {
             Value::Range(range) => {
                 heap.work(usize::try_from(range.count).unwrap_or(usize::MAX))?;
-                Walk::Range(range)
+                ItemWalk::Range(range)
             }
-            _ => Walk::Items(items_of(heap, coll)?),
+            _ => ItemWalk::Items(items_of(heap, coll)?),
         })
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         match self {
-            Walk::Items(items) => items.len(),
-            Walk::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
+            ItemWalk::Items(items) => items.len(),
+            ItemWalk::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
         }
     }
 
@@ -249,7 +249,7 @@ impl<'v> Walk<'v> {
     #[inline]
     pub(super) fn each(&self, from: usize, mut each: impl FnMut(&Value) -> Res<bool>) -> Res<()> {
         match self {
-            Walk::Items(items) => {
+            ItemWalk::Items(items) => {
                 for (at, item) in items.iter().enumerate().skip(from) {
                     items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
                     if !each(item)? {
@@ -257,7 +257,7 @@ impl<'v> Walk<'v> {
                     }
                 }
             }
-            Walk::Range(range) => {
+            ItemWalk::Range(range) => {
                 for at in from as u64..range.count {
                     if !each(&Value::Int(range.at(at)))? {
                         break;

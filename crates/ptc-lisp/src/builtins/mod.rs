@@ -71,7 +71,7 @@ use crate::signal::Res;
 use crate::value::Value;
 
 pub(crate) use classes::full_name;
-pub use registry::{Arity, Entry, Registry, registry};
+pub use registry::{ArgCount, Entry, Registry, registry};
 
 /// A native function. Arguments may be taken out of the slice; the machine has checked their number.
 /// A native that answers [`Signal::Force`](crate::signal::Signal) or another "run again" signal must
@@ -93,7 +93,7 @@ pub struct Builtin {
     /// Parameter vectors, one per arity: `[coll] [n coll]`, `[f & more]`. Empty for a constant.
     pub params: &'static str,
     /// How many arguments it takes, read from `params`.
-    pub arity: Arity,
+    pub arity: ArgCount,
     /// What it does, in a sentence or two.
     pub doc: &'static str,
     /// Examples that run as tests.
@@ -154,7 +154,7 @@ pub const fn native(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    let (arity, run) = (Arity::parse(params), Run::Native(run));
+    let (arity, run) = (ArgCount::parse(params), Run::Native(run));
     Builtin { name, params, arity, doc, examples, run, shown: Shown::Result }
 }
 
@@ -165,7 +165,7 @@ pub const fn constant(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    let (arity, run) = (Arity::NONE, Run::Const(value));
+    let (arity, run) = (ArgCount::NONE, Run::Const(value));
     Builtin { name, params: "", arity, doc, examples, run, shown: Shown::Result }
 }
 

@@ -186,7 +186,7 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-type Operation = fn(&Value, &Value) -> Res;
+type BinaryOperation = fn(&Value, &Value) -> Res;
 
 /// Pays for an operation on big integers; all others are free.
 fn charge(heap: &mut Heap, cost: usize, a: &Value, b: &Value) -> Res<()> {
@@ -207,7 +207,12 @@ fn paid(heap: &mut Heap, result: Value) -> Res {
 }
 
 /// Folds two or more arguments from the left.
-fn fold(heap: &mut Heap, args: &[Value], cost: fn(&Value, &Value) -> usize, operation: Operation) -> Res {
+fn fold(
+    heap: &mut Heap,
+    args: &[Value],
+    cost: fn(&Value, &Value) -> usize,
+    operation: BinaryOperation,
+) -> Res {
     let (mut result, rest) = match args {
         [a, b, rest @ ..] => {
             charge(heap, cost(a, b), a, b)?;

@@ -20,19 +20,19 @@ const WIDTH: usize = 72;
 
 fn pprint(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[0])?;
-    let mut page = Page { text: String::new(), column: 0 };
+    let mut page = PrettyText { text: String::new(), column: 0 };
     page.value(heap, &args[0].clone(), 0)?;
     page.push(heap, "\n")?;
     heap.print(&page.text)?;
     Ok(Value::Nil)
 }
 
-struct Page {
+struct PrettyText {
     text: String,
     column: usize,
 }
 
-impl Page {
+impl PrettyText {
     fn push(&mut self, heap: &mut Heap, text: &str) -> Res<()> {
         heap.grow_text(&mut self.text, text.len())?;
         self.column += char_count(text);

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::known::{Field, Known, Walk, size};
+use super::known::{FieldLookup, ItemWalk, Known, size};
 use super::maps::ENTRY;
 use super::pipeline::is_worth;
 use super::pure::Fold;
@@ -63,7 +63,7 @@ fn or_nil(answer: Res) -> Res {
 
 /// The function and the items of a call with a function and a collection that is not lazy, if natives know
 /// the function.
-fn known<'v>(heap: &mut Heap, args: &'v [Value]) -> Res<Option<(Known, Walk<'v>)>> {
+fn known<'v>(heap: &mut Heap, args: &'v [Value]) -> Res<Option<(Known, ItemWalk<'v>)>> {
     let [function, coll] = args else { return Ok(None) };
     let eager = match coll {
         Value::Vec(_) | Value::Seq(_) | Value::Map(_) | Value::Set(_) => true,
@@ -74,7 +74,7 @@ fn known<'v>(heap: &mut Heap, args: &'v [Value]) -> Res<Option<(Known, Walk<'v>)
         return Ok(None);
     }
     let Some(known) = Known::for_items(heap, function, coll) else { return Ok(None) };
-    Ok(Some((known, Walk::over(heap, coll)?)))
+    Ok(Some((known, ItemWalk::over(heap, coll)?)))
 }
 
 /// The results for all items and the shape of a container of them, or nothing if one must be left to the machine.
@@ -129,7 +129,7 @@ fn mapv(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn kept(heap: &mut Heap, args: &[Value], wanted: bool) -> Res<Option<Vec<Value>>> {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(None) };
     heap.work_each(known.cost(), walk.len())?;
-    if let (Known::Unary(unary, _), Walk::Range(range)) = (&known, &walk) {
+    if let (Known::Unary(unary, _), ItemWalk::Range(range)) = (&known, &walk) {
         return kept_ints(heap, *unary, range, wanted).map(Some);
     }
     let mut out = Vec::new();
@@ -326,7 +326,7 @@ fn index(heap: &mut Heap, args: &[Value]) -> Res<Option<Value>> {
             Ok(parts) => parts,
             Err(_) => return Ok(None),
         },
-        Known::Fields(parts) => match <[Field; 2]>::try_from(parts) {
+        Known::Fields(parts) => match <[FieldLookup; 2]>::try_from(parts) {
             Ok(parts) => parts.map(Known::Field),
             Err(_) => return Ok(None),
         },
@@ -361,11 +361,11 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(NOT_FOR_ME);
     }
     let Some(mut fold) = Fold::of(heap, function) else { return Ok(NOT_FOR_ME) };
-    let walk = Walk::over(heap, coll)?;
+    let walk = ItemWalk::over(heap, coll)?;
     let (from, init) = match (init, &walk) {
         (Some(init), _) => (0, init),
-        (None, Walk::Range(range)) => (1, Value::Int(range.start)),
-        (None, Walk::Items(items)) => match items.first() {
+        (None, ItemWalk::Range(range)) => (1, Value::Int(range.start)),
+        (None, ItemWalk::Items(items)) => match items.first() {
             Some(first) => (1, first.clone()),
             None => return Ok(NOT_FOR_ME),
         },
@@ -375,7 +375,7 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 /// A fold over the items from one on. All of them are paid for; between blocks of them the host is asked whether to go on.
-fn folded(heap: &mut Heap, fold: &mut Fold, init: Value, walk: &Walk<'_>, from: usize) -> Res {
+fn folded(heap: &mut Heap, fold: &mut Fold, init: Value, walk: &ItemWalk<'_>, from: usize) -> Res {
     const BLOCK: usize = Interrupt::FUEL as usize;
     let (mut so_far, mut at) = (init, from);
     while at < walk.len() {
@@ -384,8 +384,8 @@ fn folded(heap: &mut Heap, fold: &mut Fold, init: Value, walk: &Walk<'_>, from: 
         }
         let end = walk.len().min(at + BLOCK);
         let done = match walk {
-            Walk::Items(items) => fold.over(heap, so_far, items[at..end].iter()),
-            Walk::Range(range) => {
+            ItemWalk::Items(items) => fold.over(heap, so_far, items[at..end].iter()),
+            ItemWalk::Range(range) => {
                 fold.over_ints(heap, so_far, (at as u64..end as u64).map(|at| range.at(at)))
             }
         };

@@ -12,21 +12,21 @@ use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arity {
+pub struct ArgCount {
     /// Counts from 0 to 20 that some arity takes exactly, as bits.
     exact: u32,
     /// The fewest arguments of the variadic arity, if there is one.
     variadic: Option<u8>,
 }
 
-impl Arity {
+impl ArgCount {
     /// Takes nothing.
-    pub const NONE: Arity = Arity { exact: 0, variadic: None };
+    pub const NONE: ArgCount = ArgCount { exact: 0, variadic: None };
 
     /// Reads parameter vectors: `[a b] [a b & more]`.
-    pub const fn parse(params: &str) -> Arity {
+    pub const fn parse(params: &str) -> ArgCount {
         let text = params.as_bytes();
-        let mut arity = Arity { exact: 0, variadic: None };
+        let mut arity = ArgCount { exact: 0, variadic: None };
         let (mut at, mut count, mut in_name, mut rest) = (0, 0u8, false, false);
         while at < text.len() {
             match text[at] {
@@ -86,7 +86,7 @@ pub struct Entry {
     /// What is tried before a core function runs; see `quick`.
     pub quick: Option<NativeFn>,
     /// What it is in a chain of calls; see `pipeline`.
-    pub(crate) part: Option<pipeline::Part>,
+    pub(crate) part: Option<pipeline::PipelinePart>,
     /// The declaration; that of a core function is read when it is asked for.
     decl: Option<&'static Builtin>,
 }
@@ -107,10 +107,10 @@ impl Entry {
 
     /// How many arguments it takes; nothing for a constant.
     #[inline]
-    pub fn arity(&self) -> Arity {
+    pub fn arity(&self) -> ArgCount {
         match self.decl {
             Some(decl) => decl.arity,
-            None => self.core().map_or(Arity::NONE, |decl| decl.arity),
+            None => self.core().map_or(ArgCount::NONE, |decl| decl.arity),
         }
     }
 
@@ -139,21 +139,21 @@ impl Entry {
 #[derive(Debug)]
 pub struct Registry {
     entries: Vec<Entry>,
-    by_name: Index,
-    by_local: Index,
+    by_name: NameIndex,
+    by_local: NameIndex,
 }
 
 /// Numbers of builtins by a name that they have. The names stay with the builtins: fewer pages are touched at the
 /// start of a process.
 #[derive(Debug)]
-struct Index {
+struct NameIndex {
     numbers: HashTable<BuiltinId>,
     name: fn(&Entry) -> &'static str,
 }
 
-impl Index {
-    fn new(name: fn(&Entry) -> &'static str) -> Index {
-        Index { numbers: HashTable::with_capacity(2048), name }
+impl NameIndex {
+    fn new(name: fn(&Entry) -> &'static str) -> NameIndex {
+        NameIndex { numbers: HashTable::with_capacity(2048), name }
     }
 
     fn find(&self, entries: &[Entry], name: &str) -> Option<BuiltinId> {
@@ -200,8 +200,8 @@ impl Registry {
         let declared = FAMILIES.iter().chain(java).flat_map(|family| family.iter());
         let mut registry = Registry {
             entries: Vec::with_capacity(2048),
-            by_name: Index::new(|entry| entry.name),
-            by_local: Index::new(|entry| entry.local),
+            by_name: NameIndex::new(|entry| entry.name),
+            by_local: NameIndex::new(|entry| entry.local),
         };
         for decl in declared {
             registry.add(Entry::new(decl.name, decl.run, Some(decl)));
@@ -268,11 +268,11 @@ mod tests {
 
     #[test]
     fn arities_are_read_from_parameter_vectors() {
-        let arity = Arity::parse("[a] [a b] [a b c & more]");
+        let arity = ArgCount::parse("[a] [a b] [a b c & more]");
         assert_eq!([0, 1, 2, 3, 9].map(|count| arity.accepts(count)), [false, true, true, true, true]);
-        assert_eq!(Arity::parse("[]").describe(), "0");
-        assert_eq!(Arity::parse("[a] [a b]").describe(), "1 or 2");
-        assert_eq!(Arity::parse("[& xs]").describe(), "any number of");
-        assert_eq!(Arity::parse("[f & xs]").describe(), "at least 1");
+        assert_eq!(ArgCount::parse("[]").describe(), "0");
+        assert_eq!(ArgCount::parse("[a] [a b]").describe(), "1 or 2");
+        assert_eq!(ArgCount::parse("[& xs]").describe(), "any number of");
+        assert_eq!(ArgCount::parse("[f & xs]").describe(), "at least 1");
     }
 }

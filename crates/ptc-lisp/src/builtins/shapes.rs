@@ -35,14 +35,14 @@ const MAX_DISTINCT: usize = 50;
 const EXAMPLE_CHARS: usize = 120;
 
 /// What the caller asked for.
-struct Options {
+struct ShapeOptions {
     paths: bool,
     depth: usize,
     sample: usize,
 }
 
-fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
-    let mut options = Options { paths: false, depth: 3, sample: 3 };
+fn options(heap: &mut Heap, args: &[Value]) -> Res<ShapeOptions> {
+    let mut options = ShapeOptions { paths: false, depth: 3, sample: 3 };
     let Some(given) = args.get(1) else { return Ok(options) };
     let Value::Map(body) = given else { return args::fail(args, 1, "a map of options") };
     for (key, value) in body.iter() {
@@ -126,7 +126,7 @@ impl Histogram {
 
 /// What is known of the values seen under one key or path.
 #[derive(Default)]
-struct Field {
+struct FieldShape {
     types: Histogram,
     distinct: Table<()>,
     /// Whether there are more different values than it keeps.
@@ -138,7 +138,7 @@ struct Field {
     present: i64,
 }
 
-impl Field {
+impl FieldShape {
     fn add(&mut self, heap: &mut Heap, value: &Value) -> Res<()> {
         heap.realised(value)?;
         heap.work(1)?;
@@ -181,7 +181,7 @@ impl Field {
 /// A description being made.
 struct Report<'a> {
     heap: &'a mut Heap,
-    options: Options,
+    options: ShapeOptions,
     caps: Vec<&'static str>,
     /// Characters that do not show, which keys and examples have.
     unseen: BTreeSet<char>,
@@ -212,7 +212,7 @@ impl Report<'_> {
     }
 
     fn scalar(&mut self, value: &Value) -> Res<Summary> {
-        let mut field = Field::default();
+        let mut field = FieldShape::default();
         field.add(self.heap, value)?;
         let mut summary = Summary::default();
         self.put(&mut summary, "type", Value::str(type_of(value)));
@@ -223,7 +223,7 @@ impl Report<'_> {
     }
 
     fn map(&mut self, value: &Value) -> Res<Summary> {
-        let mut keys = Keys::default();
+        let mut keys = KeyShapes::default();
         keys.add(self, value)?;
         let mut summary = Summary::default();
         self.put(&mut summary, "type", Value::str("map"));
@@ -236,7 +236,7 @@ impl Report<'_> {
     fn items(&mut self, value: &Value) -> Res<Summary> {
         let mut walk = items(value)?;
         let known = walk.len_hint();
-        let (mut types, mut keys) = (Histogram::default(), Keys::default());
+        let (mut types, mut keys) = (Histogram::default(), KeyShapes::default());
         let (mut scanned, mut maps, mut more) = (0usize, 0usize, false);
         while let Some(item) = walk.next().map_err(pending)? {
             if scanned == MAX_ITEMS {
@@ -267,7 +267,7 @@ impl Report<'_> {
     }
 
     /// The summary of a field; `total` says of how many maps.
-    fn field(&mut self, summary: &mut Summary, field: Field, total: Option<usize>) {
+    fn field(&mut self, summary: &mut Summary, field: FieldShape, total: Option<usize>) {
         self.put(summary, "types", field.types.value());
         let samples: Vec<Value> = field.distinct.keys().take(self.options.sample).cloned().collect();
         let examples = samples.iter().map(|value| self.example(value)).collect();
@@ -293,7 +293,7 @@ impl Report<'_> {
         }
     }
 
-    fn keys(&mut self, summary: &mut Summary, keys: Keys, total: Option<usize>) {
+    fn keys(&mut self, summary: &mut Summary, keys: KeyShapes, total: Option<usize>) {
         let mut described = Summary::default();
         for (key, field) in keys.fields {
             let mut inner = Summary::default();
@@ -358,7 +358,7 @@ impl Report<'_> {
 
     /// All paths through maps and vectors of maps, each with a summary.
     fn paths(&mut self, value: &Value) -> Res {
-        let mut found: Table<Field> = Table::default();
+        let mut found: Table<FieldShape> = Table::default();
         let mut values = 0;
         let mut open: Vec<(String, usize, Value)> = vec![(String::new(), 0, value.clone())];
         while let Some((path, depth, value)) = open.pop() {
@@ -375,7 +375,7 @@ impl Report<'_> {
                         self.cap("max_paths");
                         continue;
                     }
-                    found.insert(key.clone(), Field::default());
+                    found.insert(key.clone(), FieldShape::default());
                 }
                 if let Some(field) = found.get_mut(&key) {
                     field.add(self.heap, &value)?;
@@ -440,12 +440,12 @@ impl Report<'_> {
 
 /// The keys of one or many maps.
 #[derive(Default)]
-struct Keys {
+struct KeyShapes {
     types: Histogram,
-    fields: Table<Field>,
+    fields: Table<FieldShape>,
 }
 
-impl Keys {
+impl KeyShapes {
     fn add(&mut self, report: &mut Report, map: &Value) -> Res<()> {
         let mut walk = items(map)?;
         while let Some(Value::Vec(entry)) = walk.next().map_err(pending)? {
@@ -456,7 +456,7 @@ impl Keys {
                     continue;
                 }
                 self.types.add(key);
-                self.fields.insert(key.clone(), Field::default());
+                self.fields.insert(key.clone(), FieldShape::default());
             }
             if let Some(field) = self.fields.get_mut(key) {
                 field.add(report.heap, value)?;

@@ -1,7 +1,7 @@
 //! Sort keys as numbers: numbers, short strings and nil become integers in the same order, so a sort by
 //! one, two or three of them compares machine words.
 
-use super::sorting::Known;
+use super::sorting::KnownComparator;
 use crate::value::Value;
 use crate::value::text::{Short, Text};
 
@@ -10,7 +10,7 @@ const MOST_COLUMNS: usize = 3;
 
 /// The positions of the rows in the order of their keys, column by column; rows with equal keys stay in
 /// their order. `None` if a key is not of a kind that becomes a number.
-pub(super) fn order(columns: &[Vec<Value>], known: Known) -> Option<Vec<u32>> {
+pub(super) fn order(columns: &[Vec<Value>], known: KnownComparator) -> Option<Vec<u32>> {
     let encoded: Option<Vec<Vec<u128>>> = columns.iter().map(|column| encode(column, known)).collect();
     match encoded?.as_slice() {
         [a] => Some(sorted(a.iter().map(|a| [*a]))),
@@ -48,7 +48,7 @@ fn sorted<const N: usize>(keys: impl Iterator<Item = [u128; N]>) -> Vec<u32> {
 }
 
 /// The keys of one column. Its first value that is not nil says of which kind all of them have to be.
-fn encode(column: &[Value], known: Known) -> Option<Vec<u128>> {
+fn encode(column: &[Value], known: KnownComparator) -> Option<Vec<u128>> {
     let short_text = |value: &Value| match value {
         Value::Str(Text::Short(text)) => text_key(text),
         _ => None,
@@ -64,7 +64,7 @@ fn encode(column: &[Value], known: Known) -> Option<Vec<u128>> {
         _ => None,
     };
     match column.iter().find(|value| !matches!(value, Value::Nil)) {
-        Some(Value::Str(_)) if known == Known::Natural => keys(column, known, short_text),
+        Some(Value::Str(_)) if known == KnownComparator::Natural => keys(column, known, short_text),
         Some(Value::Int(_)) => keys(column, known, int).or_else(|| keys(column, known, number)),
         Some(Value::Float(_)) => keys(column, known, number),
         Some(_) => None,
@@ -73,12 +73,12 @@ fn encode(column: &[Value], known: Known) -> Option<Vec<u128>> {
 }
 
 /// The keys of one column whose values have one by `key`; nil comes first where nil has a place.
-fn keys(column: &[Value], known: Known, key: impl Fn(&Value) -> Option<u128>) -> Option<Vec<u128>> {
-    let backwards = if known == Known::Greater { u128::MAX } else { 0 };
+fn keys(column: &[Value], known: KnownComparator, key: impl Fn(&Value) -> Option<u128>) -> Option<Vec<u128>> {
+    let backwards = if known == KnownComparator::Greater { u128::MAX } else { 0 };
     let mut keys = Vec::with_capacity(column.len());
     for value in column {
         let key = match value {
-            Value::Nil if known == Known::Natural => 0,
+            Value::Nil if known == KnownComparator::Natural => 0,
             value => key(value)?,
         };
         keys.push(key ^ backwards);
@@ -136,7 +136,7 @@ mod tests {
         let ints = [i64::MIN, -1, 0, 1, i64::MAX].map(Value::Int);
         let texts = ["", "\0", "a", "a\0", "a\0b", "aa", "b", "fourteen bytes", "ž"].map(Value::str);
         for column in [&numbers[..], &ints, &texts] {
-            let keys = encode(column, Known::Natural).expect("every value has a key");
+            let keys = encode(column, KnownComparator::Natural).expect("every value has a key");
             for (x, a) in column.iter().zip(&keys) {
                 for (y, b) in column.iter().zip(&keys) {
                     let expected = compare(x, y, &Names::default()).expect("they have an order");
@@ -157,23 +157,23 @@ mod tests {
             vec![Value::vector(vec![])],
         ];
         for column in columns {
-            assert!(encode(&column, Known::Natural).is_none(), "{column:?}");
+            assert!(encode(&column, KnownComparator::Natural).is_none(), "{column:?}");
         }
-        assert!(encode(&[Value::Nil], Known::Less).is_none());
-        assert!(encode(&[Value::str("a")], Known::Greater).is_none());
+        assert!(encode(&[Value::Nil], KnownComparator::Less).is_none());
+        assert!(encode(&[Value::str("a")], KnownComparator::Greater).is_none());
     }
 
     #[test]
     fn a_float_behind_integers_and_nil_is_in_order_with_them() {
         let column = vec![Value::Int(3), Value::Nil, Value::Float(2.5), Value::Int(-1)];
-        assert_eq!(order(&[column], Known::Natural), Some(vec![1, 3, 2, 0]));
-        assert_eq!(order(&[vec![Value::Nil, Value::Nil]], Known::Natural), Some(vec![0, 1]));
+        assert_eq!(order(&[column], KnownComparator::Natural), Some(vec![1, 3, 2, 0]));
+        assert_eq!(order(&[vec![Value::Nil, Value::Nil]], KnownComparator::Natural), Some(vec![0, 1]));
     }
 
     #[test]
     fn equal_keys_keep_their_order_also_backwards() {
         let column = [2, 1, 2, 1].map(Value::Int).to_vec();
-        assert_eq!(order(std::slice::from_ref(&column), Known::Natural), Some(vec![1, 3, 0, 2]));
-        assert_eq!(order(&[column], Known::Greater), Some(vec![0, 2, 1, 3]));
+        assert_eq!(order(std::slice::from_ref(&column), KnownComparator::Natural), Some(vec![1, 3, 0, 2]));
+        assert_eq!(order(&[column], KnownComparator::Greater), Some(vec![0, 2, 1, 3]));
     }
 }

@@ -8,7 +8,7 @@ use std::cmp;
 use std::rc::Rc;
 
 use super::maps::{ENTRY, entries_of, pairs};
-use super::sorting::{Known, known};
+use super::sorting::{KnownComparator, known};
 use super::vectors::{BODY, charge_copy, take_from};
 use super::{Builtin, args, native, registry};
 use crate::ErrorKind;
@@ -191,8 +191,8 @@ fn comparator(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn from(heap: &mut Heap, args: &mut [Value]) -> Res {
     let ordering = match known(&args[1]) {
-        Some(Known::Natural | Known::Less) => Ordering::Natural,
-        Some(Known::Greater) => Ordering::Reverse,
+        Some(KnownComparator::Natural | KnownComparator::Less) => Ordering::Natural,
+        Some(KnownComparator::Greater) => Ordering::Reverse,
         None => Ordering::By(args[1].clone()),
     };
     let mut entries = Vec::new();

@@ -43,7 +43,7 @@ pub(super) static TABLE: &[Builtin] = &[
 
 /// A comparator that natives know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum KnownComparator {
     /// `compare`
     Natural,
     /// `<` and `<=`
@@ -53,22 +53,22 @@ pub(super) enum Known {
 }
 
 /// Recognises a comparator of the core library.
-pub(super) fn known(comparator: &Value) -> Option<Known> {
+pub(super) fn known(comparator: &Value) -> Option<KnownComparator> {
     let Value::Builtin(id) = comparator else { return None };
     match registry().get(*id).name {
-        "clojure.core/compare" => Some(Known::Natural),
-        "clojure.core/<" | "clojure.core/<=" => Some(Known::Less),
-        "clojure.core/>" | "clojure.core/>=" => Some(Known::Greater),
+        "clojure.core/compare" => Some(KnownComparator::Natural),
+        "clojure.core/<" | "clojure.core/<=" => Some(KnownComparator::Less),
+        "clojure.core/>" | "clojure.core/>=" => Some(KnownComparator::Greater),
         _ => None,
     }
 }
 
-impl Known {
+impl KnownComparator {
     fn order(self, a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
         match self {
-            Known::Natural => compare(a, b, names),
-            Known::Less => by_number(a, b),
-            Known::Greater => by_number(b, a),
+            KnownComparator::Natural => compare(a, b, names),
+            KnownComparator::Less => by_number(a, b),
+            KnownComparator::Greater => by_number(b, a),
         }
     }
 }
@@ -85,7 +85,7 @@ fn by_number(a: &Value, b: &Value) -> Result<Ordering, Error> {
 }
 
 fn sort(heap: &mut Heap, args: &mut [Value]) -> Res {
-    sorted(heap, &args[0], Known::Natural)
+    sorted(heap, &args[0], KnownComparator::Natural)
 }
 
 fn sort_known(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -95,7 +95,7 @@ fn sort_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
-fn sorted(heap: &mut Heap, coll: &Value, order: Known) -> Res {
+fn sorted(heap: &mut Heap, coll: &Value, order: KnownComparator) -> Res {
     heap.realised(coll)?;
     let items = heap.collect(coll)?;
     charge(heap, items.len())?;
@@ -114,21 +114,21 @@ fn charge(heap: &mut Heap, count: usize) -> Res<()> {
     heap.work(count.saturating_mul(levels as usize) / 4)
 }
 
-fn sort_ints(mut items: Vec<Value>, order: Known) -> Vec<Value> {
+fn sort_ints(mut items: Vec<Value>, order: KnownComparator) -> Vec<Value> {
     let int = |value: &Value| if let Value::Int(int) = value { *int } else { 0 };
     match order {
-        Known::Greater => items.sort_by_key(|item| std::cmp::Reverse(int(item))),
+        KnownComparator::Greater => items.sort_by_key(|item| std::cmp::Reverse(int(item))),
         _ => items.sort_by_key(int),
     }
     items
 }
 
 /// The items in the order of their keys.
-fn arranged(heap: &mut Heap, keys: Vec<Value>, items: Vec<Value>, order: Known) -> Res<Vec<Value>> {
+fn arranged(heap: &mut Heap, keys: Vec<Value>, items: Vec<Value>, order: KnownComparator) -> Res<Vec<Value>> {
     // Keys once more, as columns of numbers, and positions.
     heap.reserve_values(keys.len() * 6)?;
     let as_numbers = match sort_keys::columns(&keys) {
-        Some(columns) if order == Known::Natural => sort_keys::order(&columns, order),
+        Some(columns) if order == KnownComparator::Natural => sort_keys::order(&columns, order),
         Some(_) => None,
         None => {
             let column = [keys];
@@ -146,7 +146,7 @@ fn arranged(heap: &mut Heap, keys: Vec<Value>, items: Vec<Value>, order: Known) 
     }
 }
 
-fn compared(heap: &Heap, keys: &[Value], items: Vec<Value>, order: Known) -> Res<Vec<Value>> {
+fn compared(heap: &Heap, keys: &[Value], items: Vec<Value>, order: KnownComparator) -> Res<Vec<Value>> {
     let names = &heap.names;
     let positions: Vec<u32> = (0..).take(items.len()).collect();
     let key = |at: &u32| &keys[*at as usize];
@@ -159,7 +159,7 @@ fn picked(mut items: Vec<Value>, positions: &[u32]) -> Vec<Value> {
 }
 
 fn sort_by_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
-    by_keys(heap, &args[0], &args[1], Known::Natural)
+    by_keys(heap, &args[0], &args[1], KnownComparator::Natural)
 }
 
 fn sort_by_keys_known(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -169,7 +169,7 @@ fn sort_by_keys_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
-fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
+fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: KnownComparator) -> Res {
     let shape = item_shape(items);
     heap.realised(keys)?;
     let keys = heap.collect(keys)?;
@@ -184,7 +184,7 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
 /// Items by fields: the keys of `juxt` need no vectors.
 fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     let order = match &args[1] {
-        Value::Nil => Some(Known::Natural),
+        Value::Nil => Some(KnownComparator::Natural),
         comparator => known(comparator),
     };
     let (Some(order), Some(function)) = (order, known::Known::for_items(heap, &args[0], &args[2])) else {
@@ -192,7 +192,7 @@ fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     };
     let mut fields = match function {
         known::Known::Field(field) => vec![field],
-        known::Known::Fields(fields) if order == Known::Natural => fields,
+        known::Known::Fields(fields) if order == KnownComparator::Natural => fields,
         _ => return Ok(Value::Nil),
     };
     let items = heap.collect(&args[2])?;

@@ -36,36 +36,36 @@ pub(super) fn update_in(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 /// A function of a value and more arguments.
-enum Change {
+enum UpdateFn {
     /// A builtin, and what it has in place of nil.
     Native(NativeFn, Value),
     /// A function of the value alone.
     Known(Known),
 }
 
-impl Change {
-    fn of(heap: &Heap, function: &Value, more: usize) -> Option<Change> {
+impl UpdateFn {
+    fn of(heap: &Heap, function: &Value, more: usize) -> Option<UpdateFn> {
         match function {
-            Value::Builtin(id) => native_of(*id, 1 + more).map(|run| Change::Native(run, Value::Nil)),
+            Value::Builtin(id) => native_of(*id, 1 + more).map(|run| UpdateFn::Native(run, Value::Nil)),
             Value::Fn(body) if is_core(body.unit.id) => {
                 if body.unit.function_name(body.func) != Some("fnil") {
                     return None;
                 }
                 match &*body.captures {
                     [Value::Builtin(id), default] if !default.is_nil() => {
-                        native_of(*id, 1 + more).map(|run| Change::Native(run, default.clone()))
+                        native_of(*id, 1 + more).map(|run| UpdateFn::Native(run, default.clone()))
                     }
                     _ => None,
                 }
             }
-            _ if more == 0 => Known::of(heap, function).map(Change::Known),
+            _ if more == 0 => Known::of(heap, function).map(UpdateFn::Known),
             _ => None,
         }
     }
 
     fn apply(&mut self, heap: &mut Heap, old: &Value, more: &[Value]) -> Res {
         match self {
-            Change::Native(run, default) => {
+            UpdateFn::Native(run, default) => {
                 let old = if old.is_nil() { default } else { old };
                 match more {
                     [] => run(heap, &mut [old.clone()]),
@@ -76,7 +76,7 @@ impl Change {
                     }
                 }
             }
-            Change::Known(known) => {
+            UpdateFn::Known(known) => {
                 heap.work(known.cost())?;
                 Ok(known.apply(heap, old)?.into_owned())
             }
@@ -88,7 +88,7 @@ fn changed(heap: &mut Heap, coll: &mut Value, path: &[Value], function: &Value, 
     if path.is_empty() || path.len() > LONGEST || path.iter().any(|key| key.shape().lazy) {
         return Ok(NOT_FOR_ME);
     }
-    let Some(mut change) = Change::of(heap, function, more.len()) else { return Ok(NOT_FOR_ME) };
+    let Some(mut change) = UpdateFn::of(heap, function, more.len()) else { return Ok(NOT_FOR_ME) };
     heap.work(path.len())?;
     if let Some(slot) = own_slot(coll, path).filter(|slot| slot.is_scalar()) {
         let Ok(new) = change.apply(heap, slot, more) else { return Ok(NOT_FOR_ME) };

@@ -258,13 +258,13 @@ pub(crate) fn meta(heap: &mut Heap, name: Name) -> Res {
         return Ok((**meta).clone());
     }
     let facts = match builtin(heap, name) {
-        Some(entry) => Facts::declared(entry),
+        Some(entry) => VarFacts::declared(entry),
         None => match heap.globals.origin(name).map(|origin| origin.text().to_owned()) {
             Some(text) => {
                 heap.work(1 + text.len() / 8)?;
-                Facts::written(&text, heap.names.text(name))
+                VarFacts::written(&text, heap.names.text(name))
             }
-            None => Facts::default(),
+            None => VarFacts::default(),
         },
     };
     facts.into_meta(heap, name)
@@ -272,7 +272,7 @@ pub(crate) fn meta(heap: &mut Heap, name: Name) -> Res {
 
 /// The parameter lists, as text, and the docstring that the text of a definition gives a function.
 pub(crate) fn described(text: &str, name: &str) -> (Vec<String>, Option<String>) {
-    let facts = Facts::written(text, name);
+    let facts = VarFacts::written(text, name);
     let params = facts.arglists.iter().map(|form| {
         text.get(form.span.start as usize..form.span.end as usize).unwrap_or_default().to_owned()
     });
@@ -281,35 +281,35 @@ pub(crate) fn described(text: &str, name: &str) -> (Vec<String>, Option<String>)
 
 /// What a definition says about itself.
 #[derive(Debug, Default)]
-struct Facts {
+struct VarFacts {
     arglists: Vec<Form>,
     doc: Option<String>,
     /// `^:private` and the like, as keys and values.
     marks: Vec<(String, FormKind)>,
 }
 
-impl Facts {
+impl VarFacts {
     fn declared(entry: &Entry) -> Self {
         let arglists = read_all(entry.params(), &ReadLimits::default()).unwrap_or_default();
-        Facts { arglists, doc: Some(entry.doc().to_owned()), marks: Vec::new() }
+        VarFacts { arglists, doc: Some(entry.doc().to_owned()), marks: Vec::new() }
     }
 
     /// Reads the text of the form that defined `name`.
     fn written(text: &str, name: &str) -> Self {
         let forms = read_all(text, &ReadLimits::default()).unwrap_or_default();
         let Some([head, named, rest @ ..]) = forms.first().and_then(Form::as_list) else {
-            return Facts::default();
+            return VarFacts::default();
         };
         if named.as_symbol() != Some(name) {
             // A method of a protocol.
             let mut methods = rest.iter().filter_map(Form::as_list);
             let found = methods.find(|method| method.first().and_then(Form::as_symbol) == Some(name));
-            return found.map_or(Facts::default(), |method| Facts::of_method(&method[1..]));
+            return found.map_or(VarFacts::default(), |method| VarFacts::of_method(&method[1..]));
         }
         let mut facts = match head.as_symbol() {
-            Some("defn" | "defn-") => Facts::of_function(rest),
-            Some("def" | "defonce") if rest.len() < 2 => Facts::default(),
-            _ => Facts { doc: docstring(rest), ..Facts::default() },
+            Some("defn" | "defn-") => VarFacts::of_function(rest),
+            Some("def" | "defonce") if rest.len() < 2 => VarFacts::default(),
+            _ => VarFacts { doc: docstring(rest), ..VarFacts::default() },
         };
         if head.as_symbol() == Some("defn-") {
             facts.marks.push(("private".to_owned(), FormKind::Bool(true)));
@@ -337,14 +337,14 @@ impl Facts {
             Some(params) if params.as_vector().is_some() => vec![params.clone()],
             _ => rest.iter().filter_map(|clause| clause.as_list()?.first().cloned()).collect(),
         };
-        Facts { arglists, doc, marks: Vec::new() }
+        VarFacts { arglists, doc, marks: Vec::new() }
     }
 
     /// `[params]… docstring?`
     fn of_method(parts: &[Form]) -> Self {
         let arglists = parts.iter().filter(|part| part.as_vector().is_some()).cloned().collect();
         let doc = parts.last().and_then(|last| docstring(std::slice::from_ref(last)));
-        Facts { arglists, doc, marks: Vec::new() }
+        VarFacts { arglists, doc, marks: Vec::new() }
     }
 
     fn into_meta(self, heap: &mut Heap, name: Name) -> Res {

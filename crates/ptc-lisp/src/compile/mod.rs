@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::analyze::node::{FnNode, Local, Node, NodeKind};
 use crate::code::{Arity, Const, Func, Op, Reg, Unit};
 use crate::error::{Error, ErrorKind};
-use crate::residue::{Body, settle};
+use crate::residue::{ArityBody, settle};
 use crate::span::Span;
 use emit::Pool;
 use loops::Target;
@@ -87,7 +87,7 @@ impl Compiler {
             builder.top_level = top_level;
             builder.tail(&arity.body)?;
             let Builder { mut ops, spans, registers, .. } = builder;
-            settle(&mut ops, Body { start: 0, params, registers }, &self.pool.consts);
+            settle(&mut ops, ArityBody { start: 0, params, registers }, &self.pool.consts);
             self.unit.funcs[usize::from(at)].needs_self |= ops.iter().any(Op::looks_at_self);
             let entry = self.append(ops, spans)?;
             let arity = Arity { params: arity.params, variadic: arity.variadic, registers, entry };

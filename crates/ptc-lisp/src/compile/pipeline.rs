@@ -8,7 +8,7 @@
 
 use super::{Builder, Result};
 use crate::analyze::node::{Node, NodeKind};
-use crate::builtins::pipeline::Part;
+use crate::builtins::pipeline::PipelinePart;
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Op, Reg};
 use crate::span::Span;
@@ -26,7 +26,7 @@ fn stage(node: &Node) -> Option<(BuiltinId, &[Node])> {
 /// One call of a chain.
 #[derive(Clone, Copy)]
 struct Link {
-    part: Part,
+    part: PipelinePart,
     call: Op,
     span: Span,
     /// The register before its arguments.
@@ -38,7 +38,7 @@ struct Link {
 }
 
 impl Link {
-    fn of(part: Part, call: Op, span: Span, args: &[Node]) -> Option<Link> {
+    fn of(part: PipelinePart, call: Op, span: Span, args: &[Node]) -> Option<Link> {
         let Op::CallBuiltin { f, n, .. } = call else { return None };
         let function = args.first().and_then(|arg| match arg.kind {
             NodeKind::Builtin(id) if !matches!(registry().get(id).run, Run::Const(_)) => Some(id),
@@ -145,7 +145,7 @@ impl Builder<'_> {
         self.emit(Op::Walk { dst: walk, src: item });
         let start = self.here();
         let mut exits = Exits::default();
-        if end.part == Part::Take {
+        if end.part == PipelinePart::Take {
             self.emit(Op::IfMoreInt { a: end.f + 1, value: 0 });
             exits.done.push(self.emit(Op::Jump { to: 0 }));
         }
@@ -194,19 +194,19 @@ impl Builder<'_> {
         let moved = Op::Move { dst: window + 1, src: item };
         let copied = Op::Copy { dst: window + 1, src: item };
         match link.part {
-            Part::Filter | Part::Filterv | Part::Remove | Part::TakeWhile => {
+            PipelinePart::Filter | PipelinePart::Filterv | PipelinePart::Remove | PipelinePart::TakeWhile => {
                 self.apply(link, &[copied], window, flag);
                 let to_next = match link.part {
-                    Part::Remove => Op::JumpIf { src: flag, to: 0 },
+                    PipelinePart::Remove => Op::JumpIf { src: flag, to: 0 },
                     _ => Op::JumpIfNot { src: flag, to: 0 },
                 };
                 let jump = self.emit(to_next);
                 match link.part {
-                    Part::TakeWhile => exits.done.push(jump),
+                    PipelinePart::TakeWhile => exits.done.push(jump),
                     _ => exits.next.push(jump),
                 }
             }
-            Part::Keep => {
+            PipelinePart::Keep => {
                 self.apply(link, &[moved], window, item);
                 exits.next.push(self.emit(Op::JumpIfNil { src: item, to: 0 }));
             }
@@ -218,15 +218,17 @@ impl Builder<'_> {
     fn begin(&mut self, end: &Link, registers: Loop) {
         let Loop { acc, begun, .. } = registers;
         match end.part {
-            Part::Count => self.emit(Op::Int { dst: acc, value: 0 }),
-            Part::First | Part::Some => self.emit(Op::Nil { dst: acc }),
-            Part::Empty | Part::Every | Part::NotAny => self.emit(Op::Bool { dst: acc, value: true }),
-            Part::Second => {
+            PipelinePart::Count => self.emit(Op::Int { dst: acc, value: 0 }),
+            PipelinePart::First | PipelinePart::Some => self.emit(Op::Nil { dst: acc }),
+            PipelinePart::Empty | PipelinePart::Every | PipelinePart::NotAny => {
+                self.emit(Op::Bool { dst: acc, value: true })
+            }
+            PipelinePart::Second => {
                 self.emit(Op::Nil { dst: acc });
                 self.emit(Op::Bool { dst: begun, value: false })
             }
-            Part::Reduce if end.n == 3 => self.emit(Op::Move { dst: acc, src: end.f + 2 }),
-            Part::Reduce => self.emit(Op::Bool { dst: begun, value: false }),
+            PipelinePart::Reduce if end.n == 3 => self.emit(Op::Move { dst: acc, src: end.f + 2 }),
+            PipelinePart::Reduce => self.emit(Op::Bool { dst: begun, value: false }),
             _ => self.emit(Op::Vector { dst: acc, first: acc, n: 0 }),
         };
     }
@@ -236,11 +238,11 @@ impl Builder<'_> {
         let Loop { acc, item, flag, begun, window, .. } = registers;
         let moved = Op::Move { dst: window + 1, src: item };
         match end.part {
-            Part::Empty => {
+            PipelinePart::Empty => {
                 self.emit(Op::Bool { dst: acc, value: false });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Second => {
+            PipelinePart::Second => {
                 let second = self.emit(Op::JumpIf { src: begun, to: 0 });
                 self.emit(Op::Bool { dst: begun, value: true });
                 exits.next.push(self.emit(Op::Jump { to: 0 }));
@@ -248,34 +250,34 @@ impl Builder<'_> {
                 self.emit(Op::Move { dst: acc, src: item });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Count => {
+            PipelinePart::Count => {
                 self.emit(Op::AddInt { dst: acc, a: acc, value: 1 });
             }
-            Part::First => {
+            PipelinePart::First => {
                 self.emit(Op::Move { dst: acc, src: item });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Some => {
+            PipelinePart::Some => {
                 self.apply(end, &[moved], window, flag);
                 exits.next.push(self.emit(Op::JumpIfNot { src: flag, to: 0 }));
                 self.emit(Op::Move { dst: acc, src: flag });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Every | Part::NotAny => {
+            PipelinePart::Every | PipelinePart::NotAny => {
                 self.apply(end, &[moved], window, flag);
                 exits.next.push(match end.part {
-                    Part::Every => self.emit(Op::JumpIf { src: flag, to: 0 }),
+                    PipelinePart::Every => self.emit(Op::JumpIf { src: flag, to: 0 }),
                     _ => self.emit(Op::JumpIfNot { src: flag, to: 0 }),
                 });
                 self.emit(Op::Bool { dst: acc, value: false });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Reduce => self.fold(end, registers, exits),
+            PipelinePart::Reduce => self.fold(end, registers, exits),
             _ => {
                 self.emit(Op::Move { dst: window + 1, src: acc });
                 self.emit(Op::Move { dst: window + 2, src: item });
                 self.primitive("prim/push", acc, window, 2);
-                if end.part == Part::Take {
+                if end.part == PipelinePart::Take {
                     self.emit(Op::AddInt { dst: end.f + 1, a: end.f + 1, value: -1 });
                 }
             }
@@ -302,7 +304,7 @@ impl Builder<'_> {
     fn finish(&mut self, end: &Link, registers: Loop, dst: Reg) {
         let Loop { acc, begun, window, .. } = registers;
         match end.part {
-            Part::Reduce if end.n == 2 => {
+            PipelinePart::Reduce if end.n == 2 => {
                 // Without an item the call itself says what that gives.
                 let some = self.emit(Op::JumpIf { src: begun, to: 0 });
                 self.emit(Op::Vector { dst: end.f + 2, first: acc, n: 0 });
@@ -312,18 +314,22 @@ impl Builder<'_> {
                 self.emit(Op::Move { dst, src: acc });
                 self.land(end);
             }
-            Part::Count | Part::Empty | Part::Every | Part::First | Part::NotAny => {
+            PipelinePart::Count
+            | PipelinePart::Empty
+            | PipelinePart::Every
+            | PipelinePart::First
+            | PipelinePart::NotAny => {
                 self.emit(Op::Move { dst, src: acc });
             }
-            Part::Reduce | Part::Second | Part::Some => {
+            PipelinePart::Reduce | PipelinePart::Second | PipelinePart::Some => {
                 self.emit(Op::Move { dst, src: acc });
             }
-            Part::Filterv | Part::Mapv | Part::Vec => {
+            PipelinePart::Filterv | PipelinePart::Mapv | PipelinePart::Vec => {
                 self.emit(Op::Move { dst, src: acc });
             }
             part => {
                 self.emit(Op::Move { dst: window + 1, src: acc });
-                if part.is_lazy_stage() || part == Part::Take {
+                if part.is_lazy_stage() || part == PipelinePart::Take {
                     self.primitive("prim/as-seq", dst, window, 1);
                 } else {
                     self.primitive("prim/as-seq", end.f + end.n, window, 1);

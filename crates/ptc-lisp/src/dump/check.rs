@@ -6,7 +6,7 @@ use super::bytes::Read;
 use super::read::Reader;
 use crate::code::{Op, Reg};
 use crate::machine::fiber::{Fiber, Frame, State};
-use crate::residue::{Before, follow};
+use crate::residue::{CountedBefore, follow};
 use crate::value::Value;
 use crate::verify::Region;
 
@@ -76,7 +76,7 @@ impl Reader<'_> {
         let first = fiber.first_end();
         let mut kept: Vec<bool> = (0..fiber.regs.len()).map(|at| at < first).collect();
         // Frames of one function often stand on each other.
-        let mut latest: Option<(u32, u32, Option<Before>)> = None;
+        let mut latest: Option<(u32, u32, Option<CountedBefore>)> = None;
         for frame in &fiber.frames {
             let base = frame.base as usize;
             kept[base - 1] = true;

@@ -6,13 +6,13 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
 use crate::value::meter::lasting_address;
-use crate::value::walk::{Parts, Place, Step, Visitor, walk};
+use crate::value::walk::{Parts, Place, Visitor, WalkStep, walk};
 use crate::value::{Shared, Value};
 
 /// A key that is the same to equality and hash, without the lazy sequences that are inside; `None` if there are
 /// none. Metadata of the parts that held one is dropped.
 pub(super) fn without_lazy(key: &Value) -> Option<Value> {
-    let mut search = Search::default();
+    let mut search = LazySearch::default();
     if !search.finds(key) {
         return None;
     }
@@ -32,7 +32,7 @@ fn parts(value: &Value) -> Option<Parts> {
 
 /// Looks for lazy sequences.
 #[derive(Default)]
-struct Search {
+struct LazySearch {
     /// Where the containers are that hold none.
     clean: HashSet<usize, FixedState>,
 }
@@ -40,22 +40,22 @@ struct Search {
 /// A lazy sequence.
 struct Lazy;
 
-impl Search {
+impl LazySearch {
     fn finds(&mut self, value: &Value) -> bool {
         walk(value, self).is_err()
     }
 }
 
-impl Visitor for Search {
+impl Visitor for LazySearch {
     type Mark = Option<usize>;
     type Stop = Lazy;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Option<usize>>, Lazy> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Option<usize>>, Lazy> {
         let place = lasting_address(value);
         match value {
             Value::Lazy(_) => Err(Lazy),
-            _ if place.is_some_and(|place| self.clean.contains(&place)) => Ok(Step::Done),
-            _ => Ok(parts(value).map_or(Step::Done, |parts| Step::Into(parts, place))),
+            _ if place.is_some_and(|place| self.clean.contains(&place)) => Ok(WalkStep::Done),
+            _ => Ok(parts(value).map_or(WalkStep::Done, |parts| WalkStep::Into(parts, place))),
         }
     }
 
@@ -72,7 +72,7 @@ impl Visitor for Search {
 
 /// Copies what holds a lazy sequence.
 struct Copy {
-    search: Search,
+    search: LazySearch,
     /// Copies by where the original is.
     known: HashMap<usize, Value, FixedState>,
     /// What was copied last.
@@ -89,18 +89,18 @@ impl Visitor for Copy {
     type Mark = Original;
     type Stop = std::convert::Infallible;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Original>, Self::Stop> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Original>, Self::Stop> {
         if let Some(copy) = lasting_address(value).and_then(|place| self.known.get(&place)) {
             self.done = copy.clone();
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         }
         let inner = if self.search.finds(value) { parts(value) } else { None };
         let Some(inner) = inner else {
             self.done = value.clone();
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         };
         let parts = Vec::with_capacity(inner.count().unwrap_or(0));
-        Ok(Step::Into(inner, Original { value: value.clone(), parts }))
+        Ok(WalkStep::Into(inner, Original { value: value.clone(), parts }))
     }
 
     fn after(&mut self, original: &mut Original) -> Result<(), Self::Stop> {

@@ -7,14 +7,14 @@ use crate::code::{Op, Residue};
 use crate::instructions::instructions;
 
 /// Something an instruction holds.
-trait Operand: Sized {
+trait DumpedOperand: Sized {
     fn write(self, to: &mut write::Writer<'_>);
     fn read(from: &mut read::Reader<'_>) -> Read<Self>;
 }
 
 macro_rules! operands {
     ($($type:ty, $write:ident as $wide:ty, $read:ident;)*) => {
-        $(impl Operand for $type {
+        $(impl DumpedOperand for $type {
             fn write(self, to: &mut write::Writer<'_>) {
                 to.out.$write(<$wide>::from(self));
             }
@@ -36,7 +36,7 @@ operands! {
     bool, bool as bool, bool;
 }
 
-impl Operand for BuiltinId {
+impl DumpedOperand for BuiltinId {
     fn write(self, to: &mut write::Writer<'_>) {
         let name = registry().get(self).name;
         to.text(name);
@@ -47,7 +47,7 @@ impl Operand for BuiltinId {
     }
 }
 
-impl Operand for Residue {
+impl DumpedOperand for Residue {
     // What a return has to empty is found out by whoever reads it.
     fn write(self, _: &mut write::Writer<'_>) {}
 
@@ -65,7 +65,7 @@ macro_rules! numbered {
             match op {
                 $(Op::$op { $($field),* } => {
                     to.out.byte($number);
-                    $(Operand::write($field, to);)*
+                    $(DumpedOperand::write($field, to);)*
                 })*
             }
         }
@@ -73,7 +73,7 @@ macro_rules! numbered {
         /// Reads an instruction.
         pub(super) fn read_op(from: &mut read::Reader<'_>) -> Read<Op> {
             Ok(match from.input.byte()? {
-                $($number => Op::$op { $($field: Operand::read(from)?),* },)*
+                $($number => Op::$op { $($field: DumpedOperand::read(from)?),* },)*
                 other => return Err(DumpError::unknown("instruction", other)),
             })
         }

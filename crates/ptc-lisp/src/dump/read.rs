@@ -18,10 +18,10 @@ use crate::names::Name;
 use crate::prelude::Prelude;
 use crate::residue::settle;
 use crate::value::{CellObj, Counted, LazyObj, Text, Value, ledger};
-use crate::verify::{Layout, verify};
+use crate::verify::{CodeLayout, verify};
 
 /// A body that is referred to by number.
-pub(super) enum Slot {
+pub(super) enum BodySlot {
     /// It is being read: nothing can refer to it yet.
     Open,
     Value(Value),
@@ -40,8 +40,8 @@ pub(super) struct Reader<'b> {
     pub units: Vec<Rc<Linked>>,
     /// Numbers of units in the dump, by their numbers in the machine.
     unit_numbers: HashMap<u32, usize, FixedState>,
-    pub layouts: Vec<Layout>,
-    pub slots: Vec<Slot>,
+    pub layouts: Vec<CodeLayout>,
+    pub slots: Vec<BodySlot>,
     pub lazies: Vec<Rc<LazyObj>>,
     pub cells: Vec<Rc<CellObj>>,
     pub depth: u16,
@@ -52,7 +52,7 @@ pub(super) struct Reader<'b> {
 }
 
 /// Code that is not linked yet.
-pub(super) enum Code {
+pub(super) enum UnlinkedCode {
     /// A function of the library, the same in this build.
     Library(u32),
     /// A function of the prelude, the same in this build.
@@ -235,7 +235,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads and verifies the code of one unit.
-    fn unit_code(&mut self) -> Read<Code> {
+    fn unit_code(&mut self) -> Read<UnlinkedCode> {
         let library = if self.input.bool()? { Some(self.text()?) } else { None };
         let source = if library.is_none() { self.input.text()? } else { "" };
         let mut unit = self.code()?;
@@ -251,25 +251,25 @@ impl<'b> Reader<'b> {
         self.layouts.push(layout);
         self.check_exports(&unit, library.is_some())?;
         if let Some(number) = library.and_then(|name| self.number_in_prelude(name, &unit)) {
-            return Ok(Code::Prelude(number));
+            return Ok(UnlinkedCode::Prelude(number));
         }
         if let Some(place) = library.and_then(|name| place_in_library(name, &unit)) {
-            return Ok(Code::Library(place));
+            return Ok(UnlinkedCode::Library(place));
         }
         if library.is_none() {
             unit.spans = self.spans()?;
             unit.source = Arc::from(source);
         }
-        Ok(Code::Own(Arc::new(unit)))
+        Ok(UnlinkedCode::Own(Arc::new(unit)))
     }
 
     /// Links all units. Constants of the first ones are the first bodies that values can refer to.
-    fn link(&mut self, code: Vec<Code>, seeding: usize) -> Read {
+    fn link(&mut self, code: Vec<UnlinkedCode>, seeding: usize) -> Read {
         for (number, code) in code.into_iter().enumerate() {
             let unit = match code {
-                Code::Library(place) => self.machine.library.function(place).clone(),
-                Code::Prelude(number) => self.machine.prelude_unit(number).map_err(unlinked)?,
-                Code::Own(unit) => self.machine.link(unit).map_err(unlinked)?,
+                UnlinkedCode::Library(place) => self.machine.library.function(place).clone(),
+                UnlinkedCode::Prelude(number) => self.machine.prelude_unit(number).map_err(unlinked)?,
+                UnlinkedCode::Own(unit) => self.machine.link(unit).map_err(unlinked)?,
             };
             if number < seeding {
                 let slots = &mut self.slots;
@@ -303,11 +303,11 @@ fn same_code(own: &Unit, unit: &Unit) -> bool {
 }
 
 /// Every body of a constant that something else may share, in a fixed order, with its address.
-pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, Slot)) {
-    fn all<'v>(values: impl IntoIterator<Item = &'v Value>, each: &mut impl FnMut(usize, Slot)) {
+pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, BodySlot)) {
+    fn all<'v>(values: impl IntoIterator<Item = &'v Value>, each: &mut impl FnMut(usize, BodySlot)) {
         values.into_iter().for_each(|value| each_body(value, each));
     }
-    let itself = || Slot::Value(constant.clone());
+    let itself = || BodySlot::Value(constant.clone());
     match constant {
         Value::Str(Text::Long(body)) => each(body.address(), itself()),
         Value::Big(body) => each(body.address(), itself()),
@@ -320,17 +320,20 @@ pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, Slot)) {
         }
         Value::Seq(body) => {
             each(body.address(), itself());
-            each(body.items.address(), Slot::Value(Value::Vec(body.items.clone())));
+            each(body.items.address(), BodySlot::Value(Value::Vec(body.items.clone())));
             all(&body.items.items, each);
         }
         Value::Map(body) => {
             each(body.address(), itself());
-            body.layout().into_iter().for_each(|keys| each(keys.address(), Slot::Layout(keys.clone())));
+            body.layout().into_iter().for_each(|keys| each(keys.address(), BodySlot::Layout(keys.clone())));
             all(body.iter().flat_map(|(key, value)| [key, value]), each);
         }
         Value::Set(body) => {
             each(body.address(), itself());
-            body.table.layout().into_iter().for_each(|keys| each(keys.address(), Slot::Layout(keys.clone())));
+            body.table
+                .layout()
+                .into_iter()
+                .for_each(|keys| each(keys.address(), BodySlot::Layout(keys.clone())));
             all(body.table.keys(), each);
         }
         _ => {}

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::DumpError;
 use super::bytes::Read;
 use super::format::{self, Tag, cell_kind, error_kind, flag, tag_number, tag_of};
-use super::read::{Reader, Slot};
+use super::read::{BodySlot, Reader};
 use crate::builtins::exceptions::class_named;
 use crate::error::Error;
 use crate::regex::Matcher;
@@ -17,12 +17,12 @@ use crate::value::{
 };
 
 /// The flags of a container and its depth, if the parts do not show it.
-struct Flags {
+struct ContainerFlags {
     bits: u8,
     depth: u16,
 }
 
-impl Flags {
+impl ContainerFlags {
     fn has(&self, bit: u8) -> bool {
         self.bits & bit != 0
     }
@@ -39,7 +39,7 @@ impl Flags {
 /// A cell of a list whose rest is not read yet.
 struct OpenCons {
     slot: Option<usize>,
-    flags: Flags,
+    flags: ContainerFlags,
     first: Value,
     meta: Meta,
 }
@@ -70,14 +70,14 @@ impl Reader<'_> {
     /// A place for a body that will be referred to again.
     fn open_slot(&mut self, byte: u8) -> Option<usize> {
         (byte & format::SHARED != 0).then(|| {
-            self.slots.push(Slot::Open);
+            self.slots.push(BodySlot::Open);
             self.slots.len() - 1
         })
     }
 
     fn fill(&mut self, slot: Option<usize>, value: &Value) {
         if let Some(slot) = slot {
-            self.slots[slot] = Slot::Value(value.clone());
+            self.slots[slot] = BodySlot::Value(value.clone());
         }
     }
 
@@ -134,21 +134,21 @@ impl Reader<'_> {
 
     fn again(&mut self) -> Read<Value> {
         match self.slots.get(self.input.small::<usize>()?) {
-            Some(Slot::Value(value)) => Ok(value.clone()),
+            Some(BodySlot::Value(value)) => Ok(value.clone()),
             _ => Err(DumpError::damaged("a value refers to one that is not there")),
         }
     }
 
-    fn flags(&mut self, known: u8) -> Read<Flags> {
+    fn flags(&mut self, known: u8) -> Read<ContainerFlags> {
         let bits = self.input.byte()?;
         if bits & !(known | flag::META | flag::DEEP | flag::LAZY) != 0 {
             return Err(DumpError::damaged("a value has unknown flags"));
         }
         let depth = if bits & flag::DEEP != 0 { self.input.small()? } else { 0 };
-        Ok(Flags { bits, depth })
+        Ok(ContainerFlags { bits, depth })
     }
 
-    fn meta(&mut self, flags: &Flags) -> Read<Meta> {
+    fn meta(&mut self, flags: &ContainerFlags) -> Read<Meta> {
         Ok(if flags.has(flag::META) { Some(Rc::new(self.value()?)) } else { None })
     }
 
@@ -344,13 +344,13 @@ impl Reader<'_> {
             0 => self.layout(count)?,
             1 => {
                 let slot = self.slots.len();
-                self.slots.push(Slot::Open);
+                self.slots.push(BodySlot::Open);
                 let layout = self.layout(count)?;
-                self.slots[slot] = Slot::Layout(layout.clone());
+                self.slots[slot] = BodySlot::Layout(layout.clone());
                 layout
             }
             number => match self.slots.get(number - 2) {
-                Some(Slot::Layout(layout)) => layout.clone(),
+                Some(BodySlot::Layout(layout)) => layout.clone(),
                 _ => return Err(DumpError::damaged("the keys of a map are missing")),
             },
         };
@@ -455,7 +455,7 @@ impl Reader<'_> {
             true => match self.input.small::<usize>()?.checked_sub(1) {
                 Some(known) => {
                     return match self.slots.get(known) {
-                        Some(Slot::Captures(captures)) => Ok(captures.clone()),
+                        Some(BodySlot::Captures(captures)) => Ok(captures.clone()),
                         _ => Err(DumpError::damaged("captured values are missing")),
                     };
                 }
@@ -464,7 +464,7 @@ impl Reader<'_> {
         };
         let captures: Rc<[Value]> = self.listed(Reader::value)?.into();
         if let Some(slot) = slot {
-            self.slots[slot] = Slot::Captures(captures.clone());
+            self.slots[slot] = BodySlot::Captures(captures.clone());
         }
         Ok(captures)
     }

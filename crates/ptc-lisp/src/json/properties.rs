@@ -13,47 +13,47 @@ use crate::value::equal::same_key;
 use crate::value::print::pr_str;
 
 /// Values that JSON can hold, with string keys.
-fn values() -> impl Strategy<Value = Plain> {
+fn values() -> impl Strategy<Value = PlainValue> {
     let leaf = prop_oneof![
-        Just(Plain::Nil),
-        any::<bool>().prop_map(Plain::Bool),
-        any::<i64>().prop_map(Plain::Int),
-        any::<i128>().prop_map(Plain::Big),
-        any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Plain::Float),
-        any::<String>().prop_map(Plain::Text),
+        Just(PlainValue::Nil),
+        any::<bool>().prop_map(PlainValue::Bool),
+        any::<i64>().prop_map(PlainValue::Int),
+        any::<i128>().prop_map(PlainValue::Big),
+        any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(PlainValue::Float),
+        any::<String>().prop_map(PlainValue::Text),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Plain::Items),
-            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(Plain::Members),
+            prop::collection::vec(inner.clone(), 0..6).prop_map(PlainValue::Items),
+            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(PlainValue::Members),
         ]
     })
 }
 
 /// A value without shared pointers, which the test runner can hand to another thread.
 #[derive(Clone, Debug)]
-enum Plain {
+enum PlainValue {
     Nil,
     Bool(bool),
     Int(i64),
     Big(i128),
     Float(f64),
     Text(String),
-    Items(Vec<Plain>),
-    Members(Vec<(String, Plain)>),
+    Items(Vec<PlainValue>),
+    Members(Vec<(String, PlainValue)>),
 }
 
-impl Plain {
+impl PlainValue {
     fn value(&self) -> Value {
         match self {
-            Plain::Nil => Value::Nil,
-            Plain::Bool(flag) => Value::Bool(*flag),
-            Plain::Int(int) => Value::Int(*int),
-            Plain::Big(int) => Value::big((*int).into()),
-            Plain::Float(float) => Value::Float(*float),
-            Plain::Text(text) => Value::str(text),
-            Plain::Items(items) => Value::vector(items.iter().map(Plain::value).collect()),
-            Plain::Members(members) => {
+            PlainValue::Nil => Value::Nil,
+            PlainValue::Bool(flag) => Value::Bool(*flag),
+            PlainValue::Int(int) => Value::Int(*int),
+            PlainValue::Big(int) => Value::big((*int).into()),
+            PlainValue::Float(float) => Value::Float(*float),
+            PlainValue::Text(text) => Value::str(text),
+            PlainValue::Items(items) => Value::vector(items.iter().map(PlainValue::value).collect()),
+            PlainValue::Members(members) => {
                 let pairs = members.iter().map(|(key, value)| (Value::str(key), value.value()));
                 Value::map_of(pairs)
             }

@@ -38,14 +38,14 @@ pub enum Duplicates {
 
 /// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct JsonFault {
     /// What happened.
     pub kind: FaultKind,
     /// Where, in bytes.
     pub at: usize,
 }
 
-impl Fault {
+impl JsonFault {
     /// The error for a fault of `text`.
     pub fn error(&self, text: &str) -> Error {
         let before = text.get(..self.at).unwrap_or(text);
@@ -82,8 +82,8 @@ pub enum FaultKind {
 }
 
 /// The value that `text` spells, and about how many bytes it takes.
-pub fn read(text: &str, options: &ReadOptions<'_>, names: &mut Names) -> Result<(Value, usize), Fault> {
-    let mut reader = Reader {
+pub fn read(text: &str, options: &ReadOptions<'_>, names: &mut Names) -> Result<(Value, usize), JsonFault> {
+    let mut reader = JsonReader {
         scan: Scanner::new(text),
         options,
         names,
@@ -102,7 +102,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim_matches([' ', '\t', '\r']).is_empty())
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     scan: Scanner<'a>,
     options: &'a ReadOptions<'a>,
     names: &'a mut Names,
@@ -121,7 +121,7 @@ const SEEN: usize = 64;
 const SMALL: usize = 1 << 12;
 
 /// An array or object that is not closed yet. The place says where it stands, for the keys to expect.
-enum Open {
+enum OpenContainer {
     /// An array; its items are the values from `start`.
     Array { start: usize, place: u32 },
     /// An object with the keys of a shape so far; its values are those from `start`.
@@ -138,16 +138,16 @@ fn top(stack: &mut Vec<Value>) -> &mut Value {
     &mut stack[at]
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     /// Counts memory.
-    fn takes(&mut self, bytes: usize) -> Result<(), Fault> {
+    fn takes(&mut self, bytes: usize) -> Result<(), JsonFault> {
         self.size = self.size.saturating_add(bytes);
         if self.size > self.options.room { self.scan.fault(FaultKind::TooLarge(self.size)) } else { Ok(()) }
     }
 
     /// Makes room for values of what is not closed yet: as many again, if they fit.
     #[cold]
-    fn make_room(&mut self) -> Result<(), Fault> {
+    fn make_room(&mut self) -> Result<(), JsonFault> {
         let more = self.values.len().max(16);
         let bytes = (self.values.len() + more) * size_of::<Value>();
         if self.size.saturating_add(bytes) > self.options.room.max(SMALL) {
@@ -159,15 +159,15 @@ impl<'a> Reader<'a> {
 
     /// Asks whether to go on.
     #[cold]
-    fn look(&mut self) -> Result<(), Fault> {
+    fn look(&mut self) -> Result<(), JsonFault> {
         self.look_at = self.scan.at + Interrupt::STRETCH;
-        let stopped = |error| Fault { kind: FaultKind::Stopped(Box::new(error)), at: self.scan.at };
+        let stopped = |error| JsonFault { kind: FaultKind::Stopped(Box::new(error)), at: self.scan.at };
         self.options.interrupt.check().map_err(stopped)
     }
 
     /// One value and nothing after it.
-    fn document(&mut self) -> Result<Value, Fault> {
-        let mut open: Vec<Open> = Vec::new();
+    fn document(&mut self) -> Result<Value, JsonFault> {
+        let mut open: Vec<OpenContainer> = Vec::new();
         let mut place = 0;
         loop {
             self.scan.skip_space();
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The only value that is left, if nothing comes after it.
-    fn end(&mut self) -> Result<Value, Fault> {
+    fn end(&mut self) -> Result<Value, JsonFault> {
         self.scan.skip_space();
         if self.scan.at < self.scan.bytes.len() {
             return self.scan.syntax("the end of the text");
@@ -220,21 +220,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Opens an array after its bracket: the place of its items, or nothing if it is empty and so a value.
-    fn open_array(&mut self, open: &mut Vec<Open>, place: u32) -> Option<u32> {
+    fn open_array(&mut self, open: &mut Vec<OpenContainer>, place: u32) -> Option<u32> {
         self.scan.skip_space();
         if self.scan.eat(b']') {
             self.values.push(Value::vector(Vec::new()));
             return None;
         }
-        open.push(Open::Array { start: self.values.len(), place });
+        open.push(OpenContainer::Array { start: self.values.len(), place });
         Some(place)
     }
 
     /// Opens an object after its brace: the place of its first value, or nothing if it is empty and so a value.
-    fn open_object(&mut self, open: &mut Vec<Open>, place: u32) -> Result<Option<u32>, Fault> {
+    fn open_object(&mut self, open: &mut Vec<OpenContainer>, place: u32) -> Result<Option<u32>, JsonFault> {
         let (shape, start, from) = (self.shapes.expected(place), self.values.len(), self.scan.at);
         if self.scan.eat_joint(self.shapes.joint(shape, 0)) {
-            open.push(Open::Row { start, place, shape });
+            open.push(OpenContainer::Row { start, place, shape });
             return Ok(Some(self.shapes.place(shape, 0)));
         }
         self.scan.skip_space();
@@ -243,11 +243,11 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         if self.expect_key(shape, 0, from) {
-            open.push(Open::Row { start, place, shape });
+            open.push(OpenContainer::Row { start, place, shape });
             return Ok(Some(self.shapes.place(shape, 0)));
         }
         let (map, key) = (Map::with_capacity(4), self.key()?);
-        open.push(Open::Object { map, key, place });
+        open.push(OpenContainer::Object { map, key, place });
         Ok(Some(UNKNOWN))
     }
 
@@ -272,16 +272,16 @@ impl<'a> Reader<'a> {
     /// Reads what comes after a value, comma and key: the place of the next value, or nothing if there is a
     /// closing bracket.
     #[inline]
-    fn after_value(&mut self, innermost: &mut Open) -> Result<Option<u32>, Fault> {
+    fn after_value(&mut self, innermost: &mut OpenContainer) -> Result<Option<u32>, JsonFault> {
         match innermost {
-            Open::Array { place, .. } => {
+            OpenContainer::Array { place, .. } => {
                 self.scan.skip_space();
                 if self.scan.eat(b',') {
                     return Ok(Some(*place));
                 }
                 if self.scan.eat(b']') { Ok(None) } else { self.scan.syntax("`,` or `]`") }
             }
-            Open::Row { start, place, shape } => {
+            OpenContainer::Row { start, place, shape } => {
                 let (at, from) = (self.values.len() - *start, self.scan.at);
                 if self.scan.eat_joint(self.shapes.joint(*shape, at)) {
                     return Ok(Some(self.shapes.place(*shape, at)));
@@ -294,12 +294,12 @@ impl<'a> Reader<'a> {
                     }
                     let keys = self.shapes.keys(*shape).iter().cloned();
                     let map = keys.zip(self.values.drain(*start..)).collect();
-                    *innermost = Open::Object { map, key: self.key()?, place: *place };
+                    *innermost = OpenContainer::Object { map, key: self.key()?, place: *place };
                     return Ok(Some(UNKNOWN));
                 }
                 if self.scan.eat(b'}') { Ok(None) } else { self.scan.syntax("`,` or `}`") }
             }
-            Open::Object { map, key, .. } => {
+            OpenContainer::Object { map, key, .. } => {
                 let (added, value) = (std::mem::take(key), self.values.pop().unwrap_or_default());
                 match map.insert(added.clone(), value) {
                     Some(first) if self.options.duplicates == Duplicates::First => {
@@ -319,14 +319,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Puts the value of an array or object that is complete where its parts were.
-    fn close(&mut self, closed: Option<Open>) -> Result<(), Fault> {
+    fn close(&mut self, closed: Option<OpenContainer>) -> Result<(), JsonFault> {
         match closed {
-            Some(Open::Array { start, .. }) => {
+            Some(OpenContainer::Array { start, .. }) => {
                 let items: Vec<Value> = self.values.drain(start..).collect();
                 self.takes(80 + items.len() * size_of::<Value>())?;
                 self.values.push(Value::vector(items));
             }
-            Some(Open::Row { start, place, shape }) => {
+            Some(OpenContainer::Row { start, place, shape }) => {
                 let count = self.values.len() - start;
                 if count < self.shapes.keys(shape).len() {
                     // The object ended before the shape did: it has a shape of its own.
@@ -339,13 +339,13 @@ impl<'a> Reader<'a> {
                 let row = Map::row_of_last(self.shapes.layout(shape).clone(), &mut self.values);
                 put(top(&mut self.values), Value::Map(row.unwrap_or_default()));
             }
-            Some(Open::Object { map, place, .. }) => self.object(map, place)?,
+            Some(OpenContainer::Object { map, place, .. }) => self.object(map, place)?,
             None => {}
         }
         Ok(())
     }
 
-    fn object(&mut self, mut map: Map, place: u32) -> Result<(), Fault> {
+    fn object(&mut self, mut map: Map, place: u32) -> Result<(), JsonFault> {
         self.takes(map.bytes())?;
         if let Some(shape) = self.shapes.of(&map, self.names) {
             map.share_keys(self.shapes.layout(shape));
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn text(&mut self) -> Result<(), Fault> {
+    fn text(&mut self) -> Result<(), JsonFault> {
         self.scan.at += 1;
         let text = self.scan.string()?;
         if text.len() > 14 {
@@ -372,7 +372,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A member's key and its colon.
-    fn key(&mut self) -> Result<Value, Fault> {
+    fn key(&mut self) -> Result<Value, JsonFault> {
         if !self.scan.eat(b'"') {
             return self.scan.syntax("a key in double quotes");
         }
@@ -394,7 +394,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A key that was not seen before.
-    fn named(&mut self, text: &str) -> Result<Value, Fault> {
+    fn named(&mut self, text: &str) -> Result<Value, JsonFault> {
         let before = self.names.bytes();
         let key = match self.options.keys {
             Keys::Strings => Value::str(text),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use num_bigint::BigInt;
 
-use super::read::{Fault, FaultKind};
+use super::read::{FaultKind, JsonFault};
 use super::shapes::Joint;
 use crate::value::Value;
 
@@ -43,12 +43,12 @@ impl<'a> Scanner<'a> {
         Scanner { text, bytes: text.as_bytes(), at: 0 }
     }
 
-    pub(super) fn fault<T>(&self, kind: FaultKind) -> Result<T, Fault> {
-        Err(Fault { kind, at: self.at })
+    pub(super) fn fault<T>(&self, kind: FaultKind) -> Result<T, JsonFault> {
+        Err(JsonFault { kind, at: self.at })
     }
 
     #[cold]
-    pub(super) fn syntax<T>(&self, expected: &'static str) -> Result<T, Fault> {
+    pub(super) fn syntax<T>(&self, expected: &'static str) -> Result<T, JsonFault> {
         self.fault(FaultKind::Syntax(expected))
     }
 
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Puts `true`, `false` or `null` in a place.
-    pub(super) fn word(&mut self, place: &mut Value) -> Result<(), Fault> {
+    pub(super) fn word(&mut self, place: &mut Value) -> Result<(), JsonFault> {
         let words = [("null", Value::Nil), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
         for (word, value) in words {
             if self.eat_all(word.as_bytes()) {
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Puts a number in a place.
-    pub(super) fn number(&mut self, place: &mut Value) -> Result<(), Fault> {
+    pub(super) fn number(&mut self, place: &mut Value) -> Result<(), JsonFault> {
         let start = self.at;
         let negative = self.eat(b'-');
         let first = self.at;
@@ -174,7 +174,7 @@ impl<'a> Scanner<'a> {
 
     /// An integer that may not fit 64 bits.
     #[cold]
-    fn large(&self, start: usize, count: usize, place: &mut Value) -> Result<(), Fault> {
+    fn large(&self, start: usize, count: usize, place: &mut Value) -> Result<(), JsonFault> {
         if count > MAX_DIGITS {
             return self.syntax("at most 10000 digits");
         }
@@ -184,7 +184,7 @@ impl<'a> Scanner<'a> {
 
     /// A string after its opening quote.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, JsonFault> {
         let start = self.at;
         match self.plain() {
             Some(b'"') => {
@@ -214,7 +214,7 @@ impl<'a> Scanner<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    fn escaped(&mut self, start: usize) -> Result<String, Fault> {
+    fn escaped(&mut self, start: usize) -> Result<String, JsonFault> {
         let mut out = self.text[start..self.at].to_owned();
         loop {
             let from = self.at;
@@ -238,7 +238,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn escape(&mut self) -> Result<char, Fault> {
+    fn escape(&mut self) -> Result<char, JsonFault> {
         let Some(byte) = self.bytes.get(self.at) else { return self.syntax("a closing quote") };
         self.at += 1;
         Ok(match byte {
@@ -256,7 +256,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `\u` with four digits; two of them may make one character. Half a pair becomes U+FFFD.
-    fn unicode(&mut self) -> Result<char, Fault> {
+    fn unicode(&mut self) -> Result<char, JsonFault> {
         let unit = self.hex()?;
         if !(0xd800..0xdc00).contains(&unit) {
             return Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -273,7 +273,7 @@ impl<'a> Scanner<'a> {
         Ok(char::REPLACEMENT_CHARACTER)
     }
 
-    fn hex(&mut self) -> Result<u32, Fault> {
+    fn hex(&mut self) -> Result<u32, JsonFault> {
         let digits =
             self.text.get(self.at..self.at + 4).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
         let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {

@@ -22,7 +22,7 @@ const MOST_KEYS: usize = 64;
 const SEARCHED: usize = 32;
 
 /// The keys of objects.
-struct Shape {
+struct ObjectShape {
     layout: Shared<Layout>,
     /// Each key as it stands in the text, in quotes; nothing if it must be written with an escape.
     texts: Vec<Box<[u8]>>,
@@ -70,7 +70,7 @@ impl Joint {
 
 /// All shapes so far.
 pub(super) struct Shapes {
-    known: Vec<Shape>,
+    known: Vec<ObjectShape>,
     /// One more than the shape that was seen last in each place.
     last: Vec<u32>,
 }
@@ -141,7 +141,7 @@ impl Shapes {
         if layout.len() > MOST_KEYS {
             return None;
         }
-        let same = |known: &Shape| {
+        let same = |known: &ObjectShape| {
             let (a, b) = (known.layout.keys(), layout.keys());
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_key(a, b))
         };
@@ -156,7 +156,7 @@ impl Shapes {
         let joints = vec![Joint::default(); layout.slots()].into();
         let first_place = self.last.len() as u32;
         self.last.resize(self.last.len() + layout.len(), 0);
-        self.known.push(Shape { layout: Rc::clone(layout), texts, joints, first_place });
+        self.known.push(ObjectShape { layout: Rc::clone(layout), texts, joints, first_place });
         Some(self.known.len() as u32 - 1)
     }
 }

@@ -6,7 +6,7 @@ use super::keys::{self, SameKey};
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::print::{self, Printer, Style};
-use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
+use crate::value::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +46,18 @@ pub enum Unwritable {
 
 /// The JSON text of a value without unrealised lazy sequences in it, and the work that its digits took.
 pub fn write(value: &Value, names: &Names, options: &WriteOptions) -> Result<(String, usize), Unwritable> {
-    let mut writer = Writer { out: String::new(), names, options, depth: 0, work: 0, path: String::new() };
+    let mut writer =
+        JsonWriter { out: String::new(), names, options, depth: 0, work: 0, path: String::new() };
     match walk(value, &mut writer) {
         Ok(()) => Ok((writer.out, writer.work)),
-        Err(Stop::TooLong) => Err(Unwritable::TooLong(writer.work)),
-        Err(Stop::TooDeep(found)) => Err(Unwritable::TooDeep(found)),
-        Err(Stop::Refused(what)) => Err(Unwritable::Value { path: writer.path, what }),
-        Err(Stop::SameKey(keys)) => Err(Unwritable::SameKey { path: writer.path, keys }),
+        Err(WriteStop::TooLong) => Err(Unwritable::TooLong(writer.work)),
+        Err(WriteStop::TooDeep(found)) => Err(Unwritable::TooDeep(found)),
+        Err(WriteStop::Refused(what)) => Err(Unwritable::Value { path: writer.path, what }),
+        Err(WriteStop::SameKey(keys)) => Err(Unwritable::SameKey { path: writer.path, keys }),
     }
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     out: String,
     names: &'a Names,
     options: &'a WriteOptions,
@@ -67,30 +68,30 @@ struct Writer<'a> {
 }
 
 /// Why the writing ended early.
-enum Stop {
+enum WriteStop {
     Refused(String),
     SameKey(SameKey),
     TooLong,
     TooDeep(TooDeep),
 }
 
-impl From<print::TooLong> for Stop {
-    fn from(_: print::TooLong) -> Stop {
-        Stop::TooLong
+impl From<print::TooLong> for WriteStop {
+    fn from(_: print::TooLong) -> WriteStop {
+        WriteStop::TooLong
     }
 }
 
 /// What ends a collection, and whether it has had a part.
-struct Open {
+struct OpenCollection {
     end: char,
     filled: bool,
 }
 
-fn refused(value: &Value) -> Stop {
-    Stop::Refused(format!("a {}", value.type_name()))
+fn refused(value: &Value) -> WriteStop {
+    WriteStop::Refused(format!("a {}", value.type_name()))
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     /// The shortest digits that read back, always with a fraction.
     fn float(&mut self, float: f64) {
         let text = format!("{float:?}");
@@ -102,7 +103,7 @@ impl Writer<'_> {
         }
     }
 
-    fn string(&mut self, text: &str) -> Result<(), Stop> {
+    fn string(&mut self, text: &str) -> Result<(), WriteStop> {
         // Before it is written: one text may be as long as everything there is.
         self.room(text.len())?;
         self.out.push('"');
@@ -133,15 +134,15 @@ impl Writer<'_> {
     }
 
     /// Whether there is room for so many more bytes.
-    fn room(&self, more: usize) -> Result<(), Stop> {
+    fn room(&self, more: usize) -> Result<(), WriteStop> {
         match self.out.len().saturating_add(more) > self.options.limit {
-            true => Err(Stop::TooLong),
+            true => Err(WriteStop::TooLong),
             false => Ok(()),
         }
     }
 
     /// The text that `pr-str` makes of a value, as far as there is room and work left.
-    fn printed(&mut self, value: &Value) -> Result<String, Stop> {
+    fn printed(&mut self, value: &Value) -> Result<String, WriteStop> {
         let room = self.options.limit.saturating_sub(self.out.len());
         let fuel = self.options.fuel.saturating_sub(self.work as u64);
         let mut printer = Printer::new(self.names, Style::Readable, room).with_fuel(fuel);
@@ -153,7 +154,7 @@ impl Writer<'_> {
     }
 
     /// Begins a new line if the text is to be indented.
-    fn line(&mut self) -> Result<(), Stop> {
+    fn line(&mut self) -> Result<(), WriteStop> {
         if self.options.pretty {
             self.room(2 * self.depth)?;
             self.out.push('\n');
@@ -163,7 +164,7 @@ impl Writer<'_> {
     }
 
     /// Begins a part.
-    fn part(&mut self, open: &mut Open) -> Result<(), Stop> {
+    fn part(&mut self, open: &mut OpenCollection) -> Result<(), WriteStop> {
         if open.filled {
             self.out.push(',');
         }
@@ -171,24 +172,24 @@ impl Writer<'_> {
         self.line()
     }
 
-    fn open(&mut self, begin: char, end: char) -> Open {
+    fn open(&mut self, begin: char, end: char) -> OpenCollection {
         self.out.push(begin);
         self.depth += 1;
-        Open { end, filled: false }
+        OpenCollection { end, filled: false }
     }
 
-    fn object(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
+    fn object(&mut self, value: &Value) -> Result<WalkStep<OpenCollection>, WriteStop> {
         let Some(parts) = Parts::of(value) else { return Err(refused(value)) };
         let room = self.options.limit.saturating_sub(self.out.len());
         if let Some(keys) = SameKey::of(value, self.names, room) {
-            return Err(Stop::SameKey(keys));
+            return Err(WriteStop::SameKey(keys));
         }
         let parts = if self.options.sorted { Parts::members(self.members(value)?) } else { parts };
-        Ok(Step::Into(parts, self.open('{', '}')))
+        Ok(WalkStep::Into(parts, self.open('{', '}')))
     }
 
     /// Members in the order of their keys, which are texts.
-    fn members(&mut self, value: &Value) -> Result<Vec<(Value, Value)>, Stop> {
+    fn members(&mut self, value: &Value) -> Result<Vec<(Value, Value)>, WriteStop> {
         let entries: Vec<(&Value, &Value)> = match value {
             Value::Map(body) => body.iter().collect(),
             Value::Sorted(body) => body.entries.iter().map(|(key, value)| (key, value)).collect(),
@@ -203,7 +204,7 @@ impl Writer<'_> {
     }
 
     /// A key as a string.
-    fn key(&mut self, key: &Value) -> Result<Value, Stop> {
+    fn key(&mut self, key: &Value) -> Result<Value, WriteStop> {
         Ok(match (key, keys::text(key, self.names)) {
             (Value::Str(_), _) => key.clone(),
             (_, Some(text)) => Value::str(&text),
@@ -212,11 +213,11 @@ impl Writer<'_> {
     }
 }
 
-impl Visitor for Writer<'_> {
-    type Mark = Open;
-    type Stop = Stop;
+impl Visitor for JsonWriter<'_> {
+    type Mark = OpenCollection;
+    type Stop = WriteStop;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<OpenCollection>, WriteStop> {
         self.room(0)?;
         match value {
             Value::Nil => self.out.push_str("null"),
@@ -230,7 +231,7 @@ impl Visitor for Writer<'_> {
                 self.out.push_str(digits.trim_end_matches('M'));
             }
             Value::Float(float) if float.is_finite() => self.float(*float),
-            Value::Float(_) => return Err(Stop::Refused("an infinite number or NaN".to_owned())),
+            Value::Float(_) => return Err(WriteStop::Refused("an infinite number or NaN".to_owned())),
             Value::Str(text) => self.string(text.as_str())?,
             Value::Time(time) => self.string(&time.to_string())?,
             Value::Kw(name) | Value::Sym(name) => {
@@ -239,18 +240,18 @@ impl Visitor for Writer<'_> {
             _ if value.is_map() => return self.object(value),
             Value::Cell(_) => return Err(refused(value)),
             _ => match Parts::of(value) {
-                Some(parts) => return Ok(Step::Into(parts, self.open('[', ']'))),
+                Some(parts) => return Ok(WalkStep::Into(parts, self.open('[', ']'))),
                 None => return Err(refused(value)),
             },
         }
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
-    fn item(&mut self, open: &mut Open, _: usize) -> Result<(), Stop> {
+    fn item(&mut self, open: &mut OpenCollection, _: usize) -> Result<(), WriteStop> {
         self.part(open)
     }
 
-    fn entry(&mut self, open: &mut Open, _: usize, key: &Value) -> Result<Entry, Stop> {
+    fn entry(&mut self, open: &mut OpenCollection, _: usize, key: &Value) -> Result<EntryStep, WriteStop> {
         self.part(open)?;
         match key {
             Value::Str(text) => self.string(text.as_str())?,
@@ -261,10 +262,10 @@ impl Visitor for Writer<'_> {
             }
         }
         self.out.push_str(if self.options.pretty { ": " } else { ":" });
-        Ok(Entry::Value)
+        Ok(EntryStep::Value)
     }
 
-    fn leave(&mut self, open: Open) -> Result<(), Stop> {
+    fn leave(&mut self, open: OpenCollection) -> Result<(), WriteStop> {
         self.depth -= 1;
         if open.filled {
             self.line()?;
@@ -273,8 +274,8 @@ impl Visitor for Writer<'_> {
         Ok(())
     }
 
-    fn too_deep(&mut self, _: Open, place: Place<'_>) -> Result<(), Stop> {
-        Err(Stop::TooDeep(place.too_deep(self.names)))
+    fn too_deep(&mut self, _: OpenCollection, place: Place<'_>) -> Result<(), WriteStop> {
+        Err(WriteStop::TooDeep(place.too_deep(self.names)))
     }
 
     fn stopped(&mut self, place: Place<'_>) {

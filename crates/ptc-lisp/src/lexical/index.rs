@@ -43,7 +43,7 @@ const FLOOR: f32 = 0.2;
 
 /// Where something is said of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
+pub enum IndexField {
     /// Its name.
     Name,
     /// The name of what it belongs to.
@@ -78,7 +78,7 @@ const FIELDS: [(f32, f32); 9] = [
 ];
 
 /// What is said of one thing, the most important first.
-pub type Entry<'t> = Vec<(Field, &'t str)>;
+pub type IndexEntry<'t> = Vec<(IndexField, &'t str)>;
 
 #[derive(Debug)]
 struct Word {
@@ -100,18 +100,19 @@ pub struct Index {
 }
 
 /// An entry that has been read: its words with the fields in which they stand, and how long fields are.
-struct Reading {
-    said: Vec<(usize, Field)>,
+struct IndexedEntry {
+    said: Vec<(usize, IndexField)>,
     lengths: [usize; FIELDS.len()],
 }
 
 impl Index {
     /// The index over these entries.
-    pub fn new<'t>(entries: impl ExactSizeIterator<Item = Entry<'t>>) -> Index {
+    pub fn new<'t>(entries: impl ExactSizeIterator<Item = IndexEntry<'t>>) -> Index {
         let share = (ALL_BYTES / entries.len().max(1)).clamp(LEAST_BYTES, MOST_BYTES);
         let mut index = Index::default();
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-        let readings: Vec<Reading> = entries.map(|entry| index.read(&entry, share, &mut owners)).collect();
+        let readings: Vec<IndexedEntry> =
+            entries.map(|entry| index.read(&entry, share, &mut owners)).collect();
         index.weigh(readings);
         index.rate();
         index
@@ -122,22 +123,27 @@ impl Index {
         (self.words.len() + self.owned.len()).saturating_mul(1 + query.words.len())
     }
 
-    fn read(&mut self, entry: &Entry, share: usize, owners: &mut BTreeMap<String, usize>) -> Reading {
-        let mut reading = Reading { said: Vec::new(), lengths: [0; FIELDS.len()] };
+    fn read(
+        &mut self,
+        entry: &IndexEntry,
+        share: usize,
+        owners: &mut BTreeMap<String, usize>,
+    ) -> IndexedEntry {
+        let mut reading = IndexedEntry { said: Vec::new(), lengths: [0; FIELDS.len()] };
         let mut left = share;
         let mut owner = None;
         for &(field, text) in entry {
             // A description leaves something for what comes behind it.
-            let most = if field == Field::Text { share / 2 } else { left };
+            let most = if field == IndexField::Text { share / 2 } else { left };
             let text = &text[..text.floor_char_boundary(most.min(left))];
             left -= text.len();
             match field {
-                Field::Text => {
+                IndexField::Text => {
                     let (summary, rest) = text.split_at(end_of_sentence(text));
-                    self.say(&mut reading, Field::Summary, summary);
-                    self.say(&mut reading, Field::Text, rest);
+                    self.say(&mut reading, IndexField::Summary, summary);
+                    self.say(&mut reading, IndexField::Text, rest);
                 }
-                Field::Owner => {
+                IndexField::Owner => {
                     let new = owners.len();
                     let number = *owners.entry(text.to_owned()).or_insert(new);
                     if number == new {
@@ -153,10 +159,10 @@ impl Index {
         reading
     }
 
-    fn say(&mut self, reading: &mut Reading, field: Field, text: &str) {
+    fn say(&mut self, reading: &mut IndexedEntry, field: IndexField, text: &str) {
         let words = words(text);
         reading.lengths[field as usize] += words.len();
-        if matches!(field, Field::Name | Field::Argument) {
+        if matches!(field, IndexField::Name | IndexField::Argument) {
             let whole = words.concat();
             let written = text.to_lowercase();
             let pairs = words.windows(2).map(|pair| pair.concat());
@@ -187,7 +193,7 @@ impl Index {
     }
 
     /// Gives words their weights in entries.
-    fn weigh(&mut self, readings: Vec<Reading>) {
+    fn weigh(&mut self, readings: Vec<IndexedEntry>) {
         let count = readings.len().max(1) as f32;
         let usual: Vec<f32> = (0..FIELDS.len())
             .map(|field| readings.iter().map(|reading| reading.lengths[field]).sum::<usize>() as f32 / count)
@@ -368,7 +374,8 @@ mod tests {
 
     /// Names of things by how well they answer.
     fn found<'t>(things: &[(&'t str, &str)], question: &str) -> Vec<&'t str> {
-        let entries = things.iter().map(|(name, text)| vec![(Field::Name, *name), (Field::Text, *text)]);
+        let entries =
+            things.iter().map(|(name, text)| vec![(IndexField::Name, *name), (IndexField::Text, *text)]);
         let found = Index::new(entries).find(&Query::new(question));
         found.into_iter().map(|(entry, _)| things[entry].0).collect()
     }
@@ -434,8 +441,9 @@ mod tests {
     fn hostile_texts_are_bounded() {
         let long: String = (0..8_000).map(|n| format!("w{n:07} ")).collect();
         let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
-        let entries =
-            names.iter().map(|name| vec![(Field::Name, name.as_str()), (Field::Text, long.as_str())]);
+        let entries = names
+            .iter()
+            .map(|name| vec![(IndexField::Name, name.as_str()), (IndexField::Text, long.as_str())]);
         let index = Index::new(entries);
         assert!(index.words.len() < 60_000, "{}", index.words.len());
         let places: usize = index.words.iter().map(|word| word.places.len()).sum();
@@ -447,7 +455,7 @@ mod tests {
         // Words of which none is said twice.
         let texts: Vec<String> =
             (0..600).map(|n| (0..800).map(|m| format!("{:05} ", n * 800 + m)).collect()).collect();
-        let index = Index::new(texts.iter().map(|text| vec![(Field::Title, text.as_str())]));
+        let index = Index::new(texts.iter().map(|text| vec![(IndexField::Title, text.as_str())]));
         assert_eq!(index.words.len(), DIFFERENT);
         assert_eq!(index.find(&Query::new("00007")).first().map(|found| found.0), Some(0));
     }

@@ -8,7 +8,7 @@ mod index;
 mod meaning;
 mod words;
 
-pub use index::{Entry, Field, Index};
+pub use index::{Index, IndexEntry, IndexField};
 pub use words::words;
 
 /// How many words of a question count, and how many bytes of it are looked at.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::census::{BODY, Census, room};
 use super::fiber::{Cont, Fiber, Frame, Handler, State};
-use super::memory::{Before, Lasting};
+use super::memory::{Lasting, RollbackState};
 use super::{Machine, Pending, Stop};
 use crate::code::{Arity, Const, Func, Linked, Op, Unit};
 use crate::error::Error;
@@ -202,7 +202,7 @@ impl Census {
         self.bytes += texts(changed);
         self.visit(overlay);
         if let Some(before) = before {
-            let Before { undo: Undo { slots, cells }, history, history_cut: _, overlay } = &**before;
+            let RollbackState { undo: Undo { slots, cells }, history, history_cut: _, overlay } = &**before;
             self.undo(slots, cells);
             self.all(history.iter().chain([overlay]));
         }

@@ -1,6 +1,6 @@
 //! Tool calls as a host sees them that answers without JSON: what the machine holds, in place.
 
-use super::{Call, Machine, Pending, Signal};
+use super::{Call, Machine, Pending, ProgramEnd};
 use crate::error::Error;
 use crate::heap::Heap;
 use crate::interchange::to_json_counted;
@@ -12,7 +12,7 @@ use crate::value::extent::extent;
 #[derive(Debug)]
 pub enum Pause {
     /// The program is over; [`Machine::value`] has its value.
-    Done(Signal),
+    Done(ProgramEnd),
     /// The program waits for calls: [`Machine::asked`] shows those that are new.
     Calls,
     /// The program failed; definitions are as before it ran.
@@ -106,7 +106,7 @@ mod tests {
             assert!(machine.asked().is_none(), "it is handed out once");
             machine.answer_value(number, Value::Int(answer)).expect("it waits");
         }
-        assert!(matches!(machine.run_native(u64::MAX), Pause::Done(Signal::Value)));
+        assert!(matches!(machine.run_native(u64::MAX), Pause::Done(ProgramEnd::Value)));
         assert_eq!(machine.value(), "42");
     }
 
@@ -171,7 +171,7 @@ mod tests {
         // 5,000 numbers take some 350 KB as JSON.
         assert!((4..=12).contains(&calls), "{calls}");
         machine.load("(count (str (range 5000)))").expect("it compiles");
-        assert!(matches!(machine.run(u64::MAX), Step::Done(Signal::Value)));
+        assert!(matches!(machine.run(u64::MAX), Step::Done(ProgramEnd::Value)));
         assert!(machine.live_bytes() < 1 << 20);
     }
 }

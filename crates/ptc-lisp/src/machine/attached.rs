@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 
 use super::frozen::{Frozen, FrozenUnit};
 use super::library::PRELUDE;
-use super::{Machine, Owner, Signal, Step};
+use super::{Machine, Owner, ProgramEnd, Step};
 use crate::code::{Const, Linked, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::names::Names;
@@ -38,14 +38,14 @@ struct Shelf {
 const REMEMBERED: usize = 64;
 
 /// A shelf that machines share.
-struct Known {
+struct SharedShelf {
     prelude: Weak<Prelude>,
     owner: Owner,
     shelf: Rc<Shelf>,
 }
 
 thread_local! {
-    static SHELVES: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
+    static SHELVES: RefCell<Vec<SharedShelf>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shelf {
@@ -56,8 +56,9 @@ impl Shelf {
     /// The shelf that the owner's machines of this thread share.
     fn shared(prelude: &Arc<Prelude>, owner: &Owner) -> Rc<Self> {
         SHELVES.with_borrow_mut(|shelves| {
-            let same =
-                |known: &&Known| known.prelude.as_ptr() == Arc::as_ptr(prelude) && known.owner == *owner;
+            let same = |known: &&SharedShelf| {
+                known.prelude.as_ptr() == Arc::as_ptr(prelude) && known.owner == *owner
+            };
             if let Some(known) = shelves.iter().find(same) {
                 return known.shelf.clone();
             }
@@ -65,7 +66,7 @@ impl Shelf {
             shelves.truncate(REMEMBERED - 1);
             let shelf = Shelf::empty(prelude);
             let (prelude, owner) = (Arc::downgrade(prelude), owner.clone());
-            shelves.insert(0, Known { prelude, owner, shelf: shelf.clone() });
+            shelves.insert(0, SharedShelf { prelude, owner, shelf: shelf.clone() });
             shelf
         })
     }
@@ -212,7 +213,7 @@ impl Machine {
         loop {
             match self.run(u64::MAX) {
                 Step::Yield => {}
-                Step::Done(Signal::Value) => return Ok(std::mem::take(&mut self.result)),
+                Step::Done(ProgramEnd::Value) => return Ok(std::mem::take(&mut self.result)),
                 Step::Failed(error) => return Err(error),
                 Step::Calls(_) | Step::Done(_) => {
                     return Err(Error::new(

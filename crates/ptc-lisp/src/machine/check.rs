@@ -1,6 +1,6 @@
 //! What a program needs, what is wrong with it, and what its result is, without running it.
 
-use super::{Known, Machine};
+use super::{AnalysisWorld, Machine};
 use crate::analyze::node::NodeKind;
 use crate::analyze::{Manifest, analyze, discovery, mistakes};
 use crate::error::Error;
@@ -36,7 +36,7 @@ impl Machine {
     /// program is read once more for it, so it is for results of which not all is shown.
     pub fn discovered(&self) -> Option<Discovered> {
         let forms = read_all(&self.source, &self.read_limits()).ok()?;
-        let body = analyze(&forms, &Known { machine: self }).ok()?.body;
+        let body = analyze(&forms, &AnalysisWorld { machine: self }).ok()?.body;
         let span = discovery(&body)?;
         let text = self.source.get(span.start as usize..span.end as usize).unwrap_or_default();
         let alone = matches!(body.kind, NodeKind::Call(..)) && text.starts_with('(') && text.ends_with(')');
@@ -45,7 +45,7 @@ impl Machine {
 
     fn all_mistakes(&self, source: &str) -> Vec<Error> {
         let forms = read_all(source, &self.read_limits());
-        forms.map(|forms| mistakes(&forms, &Known { machine: self })).unwrap_or_default()
+        forms.map(|forms| mistakes(&forms, &AnalysisWorld { machine: self })).unwrap_or_default()
     }
 
     /// How large the text of a program may be.

@@ -30,14 +30,14 @@ pub(crate) struct Lasting {
     /// Names that the last program defined or changed, sorted.
     pub changed: Vec<String>,
     /// How it was before the last program.
-    pub before: Option<Box<Before>>,
+    pub before: Option<Box<RollbackState>>,
     /// Whether an input that is not there is an error rather than nil.
     pub strict_inputs: bool,
 }
 
 /// What taking back a program needs.
 #[derive(Debug)]
-pub(crate) struct Before {
+pub(crate) struct RollbackState {
     pub undo: Undo,
     pub history: Vec<Value>,
     pub history_cut: bool,
@@ -329,7 +329,7 @@ impl Machine {
         self.lasting.changed = self.changed_names();
         let undo = self.heap.globals.commit();
         if self.lasting.takes_back {
-            let before = Before {
+            let before = RollbackState {
                 undo,
                 history: self.history.clone(),
                 history_cut: self.lasting.history_cut,

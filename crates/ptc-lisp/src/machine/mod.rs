@@ -78,7 +78,7 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub enum Step {
     /// The program is over; [`Machine::value`] has its value.
-    Done(Signal),
+    Done(ProgramEnd),
     /// The program waits for these calls, all of which may run at once. Answer each with
     /// [`Machine::resume`]; calls handed out before are not listed again.
     Calls(Vec<Call>),
@@ -90,7 +90,7 @@ pub enum Step {
 
 /// How a program ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum ProgramEnd {
     /// With the value of its last expression.
     Value,
     /// With `(return value)`.
@@ -378,7 +378,7 @@ impl Machine {
         // A text that is too long is refused by the reader; nobody needs a copy of it.
         self.source = Arc::from(if source.len() > limits.max_bytes { "" } else { source });
         let forms = read_all(source, &limits)?;
-        let analysis = analyze(&forms, &Known { machine: self })?;
+        let analysis = analyze(&forms, &AnalysisWorld { machine: self })?;
         // What is left of the fuel bounded it.
         let steps = analysis.steps;
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(steps / 8);
@@ -411,7 +411,7 @@ impl Machine {
 
     /// Whether a program uses what earlier ones left behind, which may call the tools they could call.
     fn reaches_back(&self, unit: &Unit) -> bool {
-        let known = Known { machine: self };
+        let known = AnalysisWorld { machine: self };
         unit.globals.iter().any(|name| known.has_global(name))
             || unit.ops.iter().any(|op| matches!(op, Op::History { .. }))
             || unit.consts.iter().any(Const::refers)
@@ -590,11 +590,11 @@ impl Machine {
 }
 
 /// What the analyzer may ask about this machine.
-struct Known<'m> {
+struct AnalysisWorld<'m> {
     machine: &'m Machine,
 }
 
-impl World for Known<'_> {
+impl World for AnalysisWorld<'_> {
     fn has_global(&self, name: &str) -> bool {
         let heap = &self.machine.heap;
         // Most programs define nothing before they run, and looking a name up hashes it.

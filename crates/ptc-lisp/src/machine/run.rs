@@ -8,7 +8,7 @@
 
 use super::call::check_depth;
 use super::fiber::{Frame, Give};
-use super::window::{Code, Window};
+use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
 use crate::builtins::{Run, registry};
 use crate::code::{Op, Reg};
@@ -112,7 +112,10 @@ impl Machine {
             // SAFETY: the frame's code was compiled or verified for its number of registers; while `regs` is
             // in use the stack is reached by it alone; units are not dropped while a program runs.
             let (mut code, mut regs) = unsafe {
-                (Code::new(self.unit(unit)), Window::new(&mut self.fiber.regs, base as usize, registers))
+                (
+                    CodePointer::new(self.unit(unit)),
+                    Window::new(&mut self.fiber.regs, base as usize, registers),
+                )
             };
 
             let mut pc = code.place(next);
@@ -280,7 +283,7 @@ impl Machine {
                         caller.add(1).write(frame);
                         frames.set_len(depth + 1);
                         if unit != code.linked().id {
-                            code = Code::new(&$body.unit);
+                            code = CodePointer::new(&$body.unit);
                         }
                         regs = regs.above($f, simple.registers);
                     }
@@ -459,7 +462,7 @@ impl Machine {
                             assert!(self.loaded || self.fiber.is_clear_above(end), "what is left is emptied");
                             regs = below;
                             if unit != code.linked().id {
-                                code = Code::new(self.unit(unit));
+                                code = CodePointer::new(self.unit(unit));
                             }
                         }
                         jump!(back);

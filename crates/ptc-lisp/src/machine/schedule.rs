@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::asked::{Asked, Pause};
 use super::fiber::{Fiber, State};
 use super::run::Go;
-use super::{Call, Machine, Signal, Step, Stop};
+use super::{Call, Machine, ProgramEnd, Step, Stop};
 use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::decimal::context;
@@ -150,13 +150,13 @@ impl Machine {
             Stop::Yield => Some(Pause::Yield),
             Stop::Blocked => self.spawn_children(),
             Stop::Failed(error) => Some(self.fail(error)),
-            Stop::Ended(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Value)),
+            Stop::Ended(value) if self.fiber.parent.is_none() => Some(self.done(value, ProgramEnd::Value)),
             Stop::Ended(value) => {
                 self.child_ended(value);
                 None
             }
-            Stop::Return(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Return)),
-            Stop::Fail(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Fail)),
+            Stop::Return(value) if self.fiber.parent.is_none() => Some(self.done(value, ProgramEnd::Return)),
+            Stop::Fail(value) if self.fiber.parent.is_none() => Some(self.done(value, ProgramEnd::Fail)),
             Stop::Return(_) => self.child_failed(&from_error(left_branch("return"))),
             Stop::Fail(_) => self.child_failed(&from_error(left_branch("fail"))),
             Stop::Thrown(ex) if self.fiber.parent.is_none() => Some(self.fail(ex.error.clone())),
@@ -164,7 +164,7 @@ impl Machine {
         }
     }
 
-    fn done(&mut self, value: Value, signal: Signal) -> Pause {
+    fn done(&mut self, value: Value, signal: ProgramEnd) -> Pause {
         // What leaves the machine is realised throughout; lazy sequences are made to run first.
         if let Err(request) = self.heap.realised(&value) {
             return match *request {
@@ -178,21 +178,21 @@ impl Machine {
         #[cfg(debug_assertions)]
         super::census::meet_all(&value);
         self.result = value.clone();
-        let keep = signal != Signal::Fail;
+        let keep = signal != ProgramEnd::Fail;
         self.end(keep);
-        if keep && signal == Signal::Value {
+        if keep && signal == ProgramEnd::Value {
             self.remember(value);
         }
         Pause::Done(signal)
     }
 
     /// Runs what is left of lazy sequences in a result, then ends again.
-    fn realise_result(&mut self, value: Value, signal: Signal) -> Pause {
+    fn realise_result(&mut self, value: Value, signal: ProgramEnd) -> Pause {
         // All of it in one call, which goes on until nothing is left: each end costs a unit.
         let ends_with = match signal {
-            Signal::Value => None,
-            Signal::Return => Some("prim/return"),
-            Signal::Fail => Some("prim/fail"),
+            ProgramEnd::Value => None,
+            ProgramEnd::Return => Some("prim/return"),
+            ProgramEnd::Fail => Some("prim/fail"),
         };
         // What the first call gives is the argument of the second.
         let calls = std::iter::once("prim/realised").chain(ends_with).zip([1, 0]).map(|(name, f)| {

@@ -6,7 +6,7 @@ use crate::json::{SameKey, keys};
 use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
-use crate::value::walk::{Entry, Parts, Place, Step, Visitor, walk};
+use crate::value::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use crate::value::{Map, Value};
 
 /// The tool that calls upstreams.
@@ -102,24 +102,24 @@ impl Visitor for Encodable {
     type Mark = ();
     type Stop = Value;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<()>, Value> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, Value> {
         match value {
             Value::Map(_) | Value::Vec(_) => {
-                Ok(Parts::of(value).map_or(Step::Done, |parts| Step::Into(parts, ())))
+                Ok(Parts::of(value).map_or(WalkStep::Done, |parts| WalkStep::Into(parts, ())))
             }
             Value::Nil
             | Value::Bool(_)
             | Value::Int(_)
             | Value::Big(_)
             | Value::Decimal(_)
-            | Value::Str(_) => Ok(Step::Done),
-            Value::Float(float) if float.is_finite() => Ok(Step::Done),
+            | Value::Str(_) => Ok(WalkStep::Done),
+            Value::Float(float) if float.is_finite() => Ok(WalkStep::Done),
             other => Err(other.clone()),
         }
     }
 
-    fn entry(&mut self, (): &mut (), _: usize, _: &Value) -> Result<Entry, Value> {
-        Ok(Entry::Value)
+    fn entry(&mut self, (): &mut (), _: usize, _: &Value) -> Result<EntryStep, Value> {
+        Ok(EntryStep::Value)
     }
 
     fn leave(&mut self, (): ()) -> Result<(), Value> {
@@ -267,13 +267,13 @@ impl Visitor for Plain<'_> {
     type Mark = Copying;
     type Stop = Box<Signal>;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Copying>, Box<Signal>> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Copying>, Box<Signal>> {
         self.heap.work(1)?;
         // An array can change until it is measured, as any other cell can.
         let parts = if value.is_array() { None } else { Parts::of(value) };
         let Some(parts) = parts else {
             self.done = self.scalar(value)?;
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         };
         const BODY: usize = 80;
         let count = parts.count();
@@ -285,15 +285,15 @@ impl Visitor for Plain<'_> {
         } else {
             Copying::Items(Vec::new())
         };
-        Ok(Step::Into(parts, copying))
+        Ok(WalkStep::Into(parts, copying))
     }
 
-    fn entry(&mut self, copying: &mut Copying, _: usize, key: &Value) -> Result<Entry, Box<Signal>> {
+    fn entry(&mut self, copying: &mut Copying, _: usize, key: &Value) -> Result<EntryStep, Box<Signal>> {
         let text = self.key(key)?;
         if let Copying::Object(_, next) = copying {
             *next = text;
         }
-        Ok(Entry::Value)
+        Ok(EntryStep::Value)
     }
 
     fn after(&mut self, copying: &mut Copying) -> Result<(), Box<Signal>> {

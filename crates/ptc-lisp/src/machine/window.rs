@@ -339,19 +339,19 @@ fn replace(register: &mut Value, value: Value) {
 
 /// The code of a unit.
 #[derive(Clone, Copy)]
-pub(super) struct Code {
+pub(super) struct CodePointer {
     first: *const Op,
     linked: *const Linked,
 }
 
-impl Code {
+impl CodePointer {
     /// The code of a unit.
     ///
     /// # Safety
     /// The code is used only while the unit lives, and only with places that the unit's own
     /// instructions lead to.
-    pub unsafe fn new(linked: &Linked) -> Code {
-        Code { first: linked.unit.ops.as_ptr(), linked }
+    pub unsafe fn new(linked: &Linked) -> CodePointer {
+        CodePointer { first: linked.unit.ops.as_ptr(), linked }
     }
 
     /// The unit.
@@ -372,21 +372,21 @@ impl Code {
 
     /// The place with a number.
     #[inline(always)]
-    pub fn place(&self, at: u32) -> Place {
+    pub fn place(&self, at: u32) -> CodePosition {
         debug_assert!((at as usize) < self.linked().unit.ops.len(), "instruction {at}");
-        Place(self.first.wrapping_add(at as usize))
+        CodePosition(self.first.wrapping_add(at as usize))
     }
 
     /// The number of a place.
     #[inline(always)]
-    pub fn number(&self, place: Place) -> u32 {
+    pub fn number(&self, place: CodePosition) -> u32 {
         ((place.0.addr().wrapping_sub(self.first.addr())) / size_of::<Op>()) as u32
     }
 
     /// The instruction at a place. By reference: its parts are read where they are used, which leaves
     /// the loop's registers to the loop.
     #[inline(always)]
-    pub fn get<'a>(self, place: Place) -> &'a Op {
+    pub fn get<'a>(self, place: CodePosition) -> &'a Op {
         debug_assert!((self.number(place) as usize) < self.linked().unit.ops.len(), "a place of the unit");
         // SAFETY: code ends with a return or a jump, and jumps stay inside the unit, which lives on.
         unsafe { &*place.0 }
@@ -394,7 +394,7 @@ impl Code {
 
     /// Where the jump at a place goes that stands behind a comparison or a count.
     #[inline(always)]
-    pub fn jump_at(self, place: Place) -> u32 {
+    pub fn jump_at(self, place: CodePosition) -> u32 {
         match *self.get(place) {
             Op::Jump { to } => to,
             op => {
@@ -408,19 +408,19 @@ impl Code {
 
 /// Where an instruction stands.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub(super) struct Place(*const Op);
+pub(super) struct CodePosition(*const Op);
 
-impl Place {
+impl CodePosition {
     /// The place after it.
     #[inline(always)]
-    pub fn next(self) -> Place {
-        Place(self.0.wrapping_add(1))
+    pub fn next(self) -> CodePosition {
+        CodePosition(self.0.wrapping_add(1))
     }
 
     /// The place before it.
     #[inline(always)]
-    pub fn previous(self) -> Place {
-        Place(self.0.wrapping_sub(1))
+    pub fn previous(self) -> CodePosition {
+        CodePosition(self.0.wrapping_sub(1))
     }
 
     /// Where the code would be after so many more instructions straight on. Only to compare with: it may be

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::Prelude;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::machine::{Machine, Signal, Step};
+use crate::machine::{Machine, ProgramEnd, Step};
 
 /// What stands between an expression and its value.
 const ARROW: &str = ";=>";
@@ -90,7 +90,7 @@ impl Prelude {
                     let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
                     return Ok(Verdict::Skipped(format!("it asks for {}", tools.join(", "))));
                 }
-                Step::Done(Signal::Value) => break,
+                Step::Done(ProgramEnd::Value) => break,
                 Step::Done(_) => return Ok(Verdict::Failed(machine.value())),
             }
         }

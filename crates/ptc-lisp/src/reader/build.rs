@@ -6,13 +6,13 @@
 
 use super::ReadLimits;
 use super::fault::{self, Failure, Opener};
-use super::lex::{Lexer, Prefix, Shape, Token};
+use super::lex::{Lexer, OpeningKind, Prefix, Token};
 use super::name;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
 /// What was read.
-pub(super) struct Read {
+pub(super) struct ReadForms {
     /// The top-level forms.
     pub(super) forms: Vec<Form>,
     /// The byte offset where reading stopped.
@@ -22,12 +22,12 @@ pub(super) struct Read {
 }
 
 /// Reads up to `wanted` top-level forms.
-pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<Read, Failure> {
+pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<ReadForms, Failure> {
     if source.len() > limits.max_bytes {
         return Err(fault::too_many_bytes(source.len(), limits));
     }
     let mut lexer = Lexer::new(source, limits);
-    let mut builder = Builder {
+    let mut builder = FormBuilder {
         source,
         limits,
         stack: Vec::new(),
@@ -43,14 +43,14 @@ pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<R
         };
         builder.take(token, span)?;
     }
-    Ok(Read { forms: builder.done, after: lexer.at(), discarded: builder.discarded })
+    Ok(ReadForms { forms: builder.done, after: lexer.at(), discarded: builder.discarded })
 }
 
 /// What an unfinished form waits for.
 #[derive(Debug)]
-enum Role {
+enum Awaited {
     /// More forms or the closing delimiter.
-    Collection(Shape),
+    Collection(OpeningKind),
     /// The form that a prefix belongs to.
     Prefix(Prefix),
     /// The form that the metadata in `items` belongs to.
@@ -59,27 +59,27 @@ enum Role {
 
 /// A form that is not finished.
 #[derive(Debug)]
-struct Frame {
-    role: Role,
+struct OpenForm {
+    role: Awaited,
     /// The opening delimiter or the prefix.
     opening: Span,
     items: Vec<Form>,
 }
 
-impl Frame {
+impl OpenForm {
     /// The closing delimiter; prefixes have none.
     fn closer(&self) -> Option<char> {
         match &self.role {
-            Role::Collection(shape) => Some(shape.closer()),
-            Role::Prefix(_) | Role::MetaTarget => None,
+            Awaited::Collection(shape) => Some(shape.closer()),
+            Awaited::Prefix(_) | Awaited::MetaTarget => None,
         }
     }
 }
 
-struct Builder<'a> {
+struct FormBuilder<'a> {
     source: &'a str,
     limits: &'a ReadLimits,
-    stack: Vec<Frame>,
+    stack: Vec<OpenForm>,
     /// Finished top-level forms.
     done: Vec<Form>,
     /// See [`Read::discarded`].
@@ -90,26 +90,26 @@ struct Builder<'a> {
     short_fn: Option<Span>,
 }
 
-impl Builder<'_> {
+impl FormBuilder<'_> {
     fn take(&mut self, token: Token, span: Span) -> Result<(), Failure> {
         match token {
-            Token::Open(shape) => self.open(Role::Collection(shape), span),
-            Token::Prefix(prefix) => self.open(Role::Prefix(prefix), span),
+            Token::Open(shape) => self.open(Awaited::Collection(shape), span),
+            Token::Prefix(prefix) => self.open(Awaited::Prefix(prefix), span),
             Token::Close(closer) => self.close(closer, span),
             Token::Atom(kind) => self.complete(Form::new(kind, span)),
         }
     }
 
-    fn open(&mut self, role: Role, opening: Span) -> Result<(), Failure> {
+    fn open(&mut self, role: Awaited, opening: Span) -> Result<(), Failure> {
         if self.stack.len() >= self.limits.max_depth {
             return Err(fault::too_deep(opening, self.limits));
         }
-        if let Role::Collection(Shape::ShortFn) = role
+        if let Awaited::Collection(OpeningKind::ShortFn) = role
             && let Some(outer) = self.short_fn.replace(opening)
         {
             return Err(fault::nested_short_fn(opening, outer));
         }
-        self.stack.push(Frame { role, opening, items: Vec::new() });
+        self.stack.push(OpenForm { role, opening, items: Vec::new() });
         Ok(())
     }
 
@@ -118,46 +118,46 @@ impl Builder<'_> {
             return Err(fault::surplus(found, span));
         };
         match frame.role {
-            Role::Collection(shape) if shape.closer() == found => {
+            Awaited::Collection(shape) if shape.closer() == found => {
                 self.collection(shape, frame.items, frame.opening, span)
             }
-            Role::Collection(shape) => {
+            Awaited::Collection(shape) => {
                 let opener = Opener { span: frame.opening, closer: shape.closer() };
                 Err(fault::mismatched(self.source, found, span, &opener))
             }
-            Role::Prefix(_) | Role::MetaTarget => Err(self.dangling(frame.opening, false)),
+            Awaited::Prefix(_) | Awaited::MetaTarget => Err(self.dangling(frame.opening, false)),
         }
     }
 
     /// Makes the form of a closed collection.
     fn collection(
         &mut self,
-        shape: Shape,
+        shape: OpeningKind,
         mut items: Vec<Form>,
         opening: Span,
         closing: Span,
     ) -> Result<(), Failure> {
         let span = opening.to(closing);
         let kind = match shape {
-            Shape::List => FormKind::List(items),
-            Shape::Vector => FormKind::Vector(items),
-            Shape::Set => FormKind::Set(items),
-            Shape::ShortFn => {
+            OpeningKind::List => FormKind::List(items),
+            OpeningKind::Vector => FormKind::Vector(items),
+            OpeningKind::Set => FormKind::Set(items),
+            OpeningKind::ShortFn => {
                 self.short_fn = None;
                 FormKind::ShortFn(items)
             }
-            Shape::Map => {
+            OpeningKind::Map => {
                 self.check_pairs(&items, opening)?;
                 FormKind::Map(items)
             }
-            Shape::NamespacedMap(namespace) => {
+            OpeningKind::NamespacedMap(namespace) => {
                 self.check_pairs(&items, opening)?;
                 for key in items.iter_mut().step_by(2) {
                     name::qualify_key(key, &namespace);
                 }
                 FormKind::Map(items)
             }
-            Shape::Conditional { splice } => return self.choose(items, splice, span),
+            OpeningKind::Conditional { splice } => return self.choose(items, splice, span),
         };
         self.complete(Form::new(kind, span))
     }
@@ -221,9 +221,9 @@ impl Builder<'_> {
     }
 
     /// Gives a prefix the form it waited for; `None` if there is nothing to hand on.
-    fn fill(&mut self, mut frame: Frame, mut form: Form) -> Result<Option<Form>, Failure> {
+    fn fill(&mut self, mut frame: OpenForm, mut form: Form) -> Result<Option<Form>, Failure> {
         let span = frame.opening.to(form.span);
-        let Role::Prefix(prefix) = frame.role else {
+        let Awaited::Prefix(prefix) = frame.role else {
             frame.items.append(&mut form.meta);
             form.meta = frame.items;
             return Ok(Some(form));
@@ -240,7 +240,11 @@ impl Builder<'_> {
                 if !matches!(form.kind, Keyword(_) | Symbol(_) | Str(_) | Map(_)) {
                     return Err(fault::bad_meta(form.span));
                 }
-                self.stack.push(Frame { role: Role::MetaTarget, opening: frame.opening, items: vec![form] });
+                self.stack.push(OpenForm {
+                    role: Awaited::MetaTarget,
+                    opening: frame.opening,
+                    items: vec![form],
+                });
                 return Ok(None);
             }
             Prefix::Var if form.as_symbol().is_none() => return Err(fault::var_needs_symbol(span)),

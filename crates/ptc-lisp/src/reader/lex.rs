@@ -11,7 +11,7 @@ use crate::syntax::FormKind;
 #[derive(Debug)]
 pub(super) enum Token {
     /// An opening delimiter.
-    Open(Shape),
+    Open(OpeningKind),
     /// A closing delimiter.
     Close(char),
     /// Something that belongs to the form after it.
@@ -22,7 +22,7 @@ pub(super) enum Token {
 
 /// What an opening delimiter begins.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum OpeningKind {
     List,
     Vector,
     Map,
@@ -36,12 +36,12 @@ pub(super) enum Shape {
     },
 }
 
-impl Shape {
+impl OpeningKind {
     pub(super) fn closer(&self) -> char {
         match self {
-            Shape::List | Shape::ShortFn | Shape::Conditional { .. } => ')',
-            Shape::Vector => ']',
-            Shape::Map | Shape::NamespacedMap(_) | Shape::Set => '}',
+            OpeningKind::List | OpeningKind::ShortFn | OpeningKind::Conditional { .. } => ')',
+            OpeningKind::Vector => ']',
+            OpeningKind::Map | OpeningKind::NamespacedMap(_) | OpeningKind::Set => '}',
         }
     }
 }
@@ -79,9 +79,9 @@ impl<'a> Lexer<'a> {
         let start = self.cursor.at();
         let Some(first) = self.cursor.bump() else { return Ok(None) };
         let token = match first {
-            '(' => Token::Open(Shape::List),
-            '[' => Token::Open(Shape::Vector),
-            '{' => Token::Open(Shape::Map),
+            '(' => Token::Open(OpeningKind::List),
+            '[' => Token::Open(OpeningKind::Vector),
+            '{' => Token::Open(OpeningKind::Map),
             ')' | ']' | '}' => Token::Close(first),
             '\'' => Token::Prefix(Prefix::Quote),
             '@' => Token::Prefix(Prefix::Deref),
@@ -142,8 +142,8 @@ impl<'a> Lexer<'a> {
             _ => self.cursor.bump(),
         };
         match next {
-            Some('{') => Ok(Token::Open(Shape::Set)),
-            Some('(') => Ok(Token::Open(Shape::ShortFn)),
+            Some('{') => Ok(Token::Open(OpeningKind::Set)),
+            Some('(') => Ok(Token::Open(OpeningKind::ShortFn)),
             Some('?') => self.conditional(start),
             Some(':') => self.namespaced_map(start),
             Some('_') => Ok(Token::Prefix(Prefix::Discard)),
@@ -175,7 +175,7 @@ impl<'a> Lexer<'a> {
         let prefix = self.since(start);
         self.cursor.skip_blank();
         if self.cursor.eat('(') {
-            Ok(Token::Open(Shape::Conditional { splice }))
+            Ok(Token::Open(OpeningKind::Conditional { splice }))
         } else {
             Err(fault::conditional_without_list(prefix, self.cursor.peek().is_none()))
         }
@@ -188,7 +188,7 @@ impl<'a> Lexer<'a> {
         let (prefix, written) = (self.since(start), self.written(start));
         self.cursor.skip_blank();
         if self.cursor.eat('{') {
-            Ok(Token::Open(Shape::NamespacedMap(namespace)))
+            Ok(Token::Open(OpeningKind::NamespacedMap(namespace)))
         } else {
             Err(fault::dangling_prefix(written, prefix, self.cursor.peek().is_none()))
         }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::class::{CharSet, escape};
 use super::node::{Assert, Case, Mode};
-use super::program::{One, Op, Program};
+use super::program::{One, PatternOp, Program};
 
 /// No position yet.
 pub(super) const NONE: usize = usize::MAX;
@@ -18,7 +18,7 @@ const MAX_FRAMES: usize = 1 << 18;
 
 /// What to go back to.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+enum ChoicePoint {
     /// Go on at an op with a position.
     Branch { op: usize, at: usize },
     /// A greedy run: go on with one character less, down to `low`.
@@ -44,13 +44,13 @@ pub(super) struct TooComplex;
 
 /// A search with this engine.
 #[derive(Debug)]
-pub(super) struct State<'a> {
+pub(super) struct BacktrackState<'a> {
     program: &'a Program,
     text: &'a str,
     /// Where groups begin and end.
     pub(super) slots: Vec<usize>,
     counters: Vec<Counter>,
-    frames: Vec<Frame>,
+    frames: Vec<ChoicePoint>,
     /// Steps taken since [`State::begin`].
     pub(super) steps: u64,
     limit: u64,
@@ -59,9 +59,9 @@ pub(super) struct State<'a> {
     whole: bool,
 }
 
-impl<'a> State<'a> {
-    pub(super) fn new(program: &'a Program, text: &'a str) -> State<'a> {
-        State {
+impl<'a> BacktrackState<'a> {
+    pub(super) fn new(program: &'a Program, text: &'a str) -> BacktrackState<'a> {
+        BacktrackState {
             program,
             text,
             slots: vec![NONE; program.slots],
@@ -128,7 +128,7 @@ impl<'a> State<'a> {
         if self.steps > self.limit { Err(TooComplex) } else { Ok(()) }
     }
 
-    fn push(&mut self, frame: Frame) -> Result<(), TooComplex> {
+    fn push(&mut self, frame: ChoicePoint) -> Result<(), TooComplex> {
         if self.frames.len() >= MAX_FRAMES {
             return Err(TooComplex);
         }
@@ -155,9 +155,9 @@ impl<'a> State<'a> {
         loop {
             self.count(1)?;
             let next = match &self.program.ops[op] {
-                Op::Match if self.whole && at != self.text.len() => None,
-                Op::Done if end != NONE && at != end => None,
-                Op::Match | Op::Done => return Ok(Some(at)),
+                PatternOp::Match if self.whole && at != self.text.len() => None,
+                PatternOp::Done if end != NONE && at != end => None,
+                PatternOp::Match | PatternOp::Done => return Ok(Some(at)),
                 _ => self.step(op, at)?,
             };
             match next.or_else(|| self.back(base)) {
@@ -171,33 +171,35 @@ impl<'a> State<'a> {
     fn step(&mut self, op: usize, at: usize) -> Result<Option<(usize, usize)>, TooComplex> {
         let program = self.program;
         Ok(match &program.ops[op] {
-            Op::Char(c) => self.char_at(at).filter(|own| own == c).map(|c| (op + 1, at + c.len_utf8())),
-            Op::Set(set) => {
+            PatternOp::Char(c) => {
+                self.char_at(at).filter(|own| own == c).map(|c| (op + 1, at + c.len_utf8()))
+            }
+            PatternOp::Set(set) => {
                 self.char_at(at).filter(|c| set.contains(*c)).map(|c| (op + 1, at + c.len_utf8()))
             }
-            Op::Run { one, min, max, mode } => self.run_of(op, at, one, (*min, *max), *mode)?,
-            Op::Split(first, second) => {
-                self.push(Frame::Branch { op: *second, at })?;
+            PatternOp::Run { one, min, max, mode } => self.run_of(op, at, one, (*min, *max), *mode)?,
+            PatternOp::Split(first, second) => {
+                self.push(ChoicePoint::Branch { op: *second, at })?;
                 Some((*first, at))
             }
-            Op::Jump(target) => Some((*target, at)),
-            Op::Save(slot) => {
-                self.push(Frame::Slot { slot: *slot, old: self.slots[*slot] })?;
+            PatternOp::Jump(target) => Some((*target, at)),
+            PatternOp::Save(slot) => {
+                self.push(ChoicePoint::Slot { slot: *slot, old: self.slots[*slot] })?;
                 self.slots[*slot] = at;
                 Some((op + 1, at))
             }
-            Op::Assert(place) => self.stands(*place, at).then_some((op + 1, at)),
-            Op::Backref(group, case) => self.repeats(*group, *case, at)?.map(|at| (op + 1, at)),
-            Op::LoopInit(counter) => {
+            PatternOp::Assert(place) => self.stands(*place, at).then_some((op + 1, at)),
+            PatternOp::Backref(group, case) => self.repeats(*group, *case, at)?.map(|at| (op + 1, at)),
+            PatternOp::LoopInit(counter) => {
                 self.set_counter(*counter, Counter { rounds: 0, begin: NONE })?;
                 Some((op + 1, at))
             }
-            Op::LoopEnter(counter) => {
+            PatternOp::LoopEnter(counter) => {
                 let rounds = self.counters[*counter].rounds + 1;
                 self.set_counter(*counter, Counter { rounds, begin: at })?;
                 Some((op + 1, at))
             }
-            Op::LoopTest { counter, min, max, lazy, exit } => {
+            PatternOp::LoopTest { counter, min, max, lazy, exit } => {
                 let Counter { rounds, begin } = self.counters[*counter];
                 if begin == at || max.is_some_and(|max| rounds >= max) {
                     Some((*exit, at))
@@ -205,17 +207,17 @@ impl<'a> State<'a> {
                     Some((op + 1, at))
                 } else {
                     let (first, second) = if *lazy { (*exit, op + 1) } else { (op + 1, *exit) };
-                    self.push(Frame::Branch { op: second, at })?;
+                    self.push(ChoicePoint::Branch { op: second, at })?;
                     Some((first, at))
                 }
             }
-            Op::Atomic { exit } => {
+            PatternOp::Atomic { exit } => {
                 let base = self.frames.len();
                 let end = self.run(op + 1, at, NONE)?;
                 self.cut(base);
                 end.map(|at| (*exit, at))
             }
-            Op::Look { behind, negate, exit } => {
+            PatternOp::Look { behind, negate, exit } => {
                 let base = self.frames.len();
                 let found = match behind {
                     None => self.run(op + 1, at, NONE)?.is_some(),
@@ -228,13 +230,13 @@ impl<'a> State<'a> {
                 }
                 (found != *negate).then_some((*exit, at))
             }
-            Op::Match | Op::Done => None,
+            PatternOp::Match | PatternOp::Done => None,
         })
     }
 
     fn set_counter(&mut self, counter: usize, new: Counter) -> Result<(), TooComplex> {
         let old = std::mem::replace(&mut self.counters[counter], new);
-        self.push(Frame::Counter { counter, old })
+        self.push(ChoicePoint::Counter { counter, old })
     }
 
     fn run_of(
@@ -260,10 +262,10 @@ impl<'a> State<'a> {
             return Ok(None);
         }
         match mode {
-            Mode::Greedy if end > low => self.push(Frame::Shrink { op: op + 1, low, high: end })?,
+            Mode::Greedy if end > low => self.push(ChoicePoint::Shrink { op: op + 1, low, high: end })?,
             Mode::Lazy if max != Some(min) => {
                 let left = max.map_or(u32::MAX, |max| max - min);
-                self.push(Frame::Grow { op, at: end, left })?;
+                self.push(ChoicePoint::Grow { op, at: end, left })?;
             }
             _ => {}
         }
@@ -274,22 +276,22 @@ impl<'a> State<'a> {
     fn back(&mut self, base: usize) -> Option<(usize, usize)> {
         while self.frames.len() > base {
             match self.frames.pop()? {
-                Frame::Branch { op, at } => return Some((op, at)),
-                Frame::Slot { slot, old } => self.slots[slot] = old,
-                Frame::Counter { counter, old } => self.counters[counter] = old,
-                Frame::Shrink { op, low, high } => {
+                ChoicePoint::Branch { op, at } => return Some((op, at)),
+                ChoicePoint::Slot { slot, old } => self.slots[slot] = old,
+                ChoicePoint::Counter { counter, old } => self.counters[counter] = old,
+                ChoicePoint::Shrink { op, low, high } => {
                     let high = high - self.char_before(high).map_or(1, char::len_utf8);
                     if high > low {
-                        self.frames.push(Frame::Shrink { op, low, high });
+                        self.frames.push(ChoicePoint::Shrink { op, low, high });
                     }
                     return Some((op, high));
                 }
-                Frame::Grow { op, at, left } => {
-                    let Op::Run { one, .. } = &self.program.ops[op] else { continue };
+                ChoicePoint::Grow { op, at, left } => {
+                    let PatternOp::Run { one, .. } = &self.program.ops[op] else { continue };
                     let Some(c) = self.char_at(at).filter(|c| one.matches(*c)) else { continue };
                     let at = at + c.len_utf8();
                     if left > 1 {
-                        self.frames.push(Frame::Grow { op, at, left: left - 1 });
+                        self.frames.push(ChoicePoint::Grow { op, at, left: left - 1 });
                     }
                     return Some((op + 1, at));
                 }
@@ -302,7 +304,7 @@ impl<'a> State<'a> {
     fn cut(&mut self, base: usize) {
         let mut kept = base;
         for at in base..self.frames.len() {
-            if matches!(self.frames[at], Frame::Slot { .. } | Frame::Counter { .. }) {
+            if matches!(self.frames[at], ChoicePoint::Slot { .. } | ChoicePoint::Counter { .. }) {
                 self.frames[kept] = self.frames[at];
                 kept += 1;
             }

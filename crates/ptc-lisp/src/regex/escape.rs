@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex_syntax::hir::ClassUnicode;
 
 use super::class::{self, CharSet, of_ranges};
-use super::node::{Assert, Node};
+use super::node::{Assert, PatternNode};
 use super::parse::Parser;
 use crate::error::Error;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 pub(super) enum Escape {
     Char(char),
     Set(ClassUnicode),
-    Node(Node),
+    Node(PatternNode),
 }
 
 impl Parser<'_> {
@@ -24,7 +24,7 @@ impl Parser<'_> {
                 self.fault("the pattern ends with a lone `\\`", "write \\\\ for the character itself")
             );
         };
-        let place = |place| Ok(Escape::Node(Node::Assert(place)));
+        let place = |place| Ok(Escape::Node(PatternNode::Assert(place)));
         let node = match c {
             'b' => place(Assert::Word { negate: false }),
             'B' => place(Assert::Word { negate: true }),
@@ -41,7 +41,7 @@ impl Parser<'_> {
         node
     }
 
-    fn numbered_reference(&mut self) -> Node {
+    fn numbered_reference(&mut self) -> PatternNode {
         let mut group = 0;
         // As many digits as name a group; the first one counts in any case.
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
@@ -54,19 +54,19 @@ impl Parser<'_> {
         }
         if group > self.groups {
             // A group that is not there never matches.
-            return Node::Set(Arc::new(CharSet::new(of_ranges(&[]))));
+            return PatternNode::Set(Arc::new(CharSet::new(of_ranges(&[]))));
         }
-        Node::Backref { group, case: self.flags.case() }
+        PatternNode::Backref { group, case: self.flags.case() }
     }
 
-    fn named_reference(&mut self) -> Result<Node, Error> {
+    fn named_reference(&mut self) -> Result<PatternNode, Error> {
         self.at += 1;
         if !self.eat("<") {
             return Err(self.fault("`\\k` needs the name of a group", "write \\k<name>"));
         }
         let name = self.name('>')?;
         match self.names.iter().find(|(other, _)| *other == name) {
-            Some((_, group)) => Ok(Node::Backref { group: *group, case: self.flags.case() }),
+            Some((_, group)) => Ok(PatternNode::Backref { group: *group, case: self.flags.case() }),
             None => Err(self.fault(&format!("no group before this is named {name}"), "")),
         }
     }
@@ -175,7 +175,7 @@ impl Parser<'_> {
 }
 
 /// `\R`: a line break, two characters if they belong together.
-fn line_break() -> Node {
-    let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
-    Node::Alt(vec![pair, Node::Set(Arc::new(CharSet::new(of_ranges(class::VERTICAL))))])
+fn line_break() -> PatternNode {
+    let pair = PatternNode::Concat(vec![PatternNode::Char('\r'), PatternNode::Char('\n')]);
+    PatternNode::Alt(vec![pair, PatternNode::Set(Arc::new(CharSet::new(of_ranges(class::VERTICAL))))])
 }

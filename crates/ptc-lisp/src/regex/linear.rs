@@ -7,8 +7,8 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Input, PatternID, meta};
 use regex_syntax::hir::{Capture, Class, Hir, Look, Repetition};
 
-use super::Span;
-use super::node::{Assert, Mode, Node};
+use super::MatchSpan;
+use super::node::{Assert, Mode, PatternNode};
 
 /// A pattern compiled for the linear engine.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Linear {
 impl Linear {
     /// Compiles a pattern, `None` if it is not regular or too large. `whole` asks for a match of the
     /// whole text.
-    pub(super) fn new(node: &Node, whole: bool) -> Option<Linear> {
+    pub(super) fn new(node: &PatternNode, whole: bool) -> Option<Linear> {
         const SIZE_LIMIT: usize = 1 << 20;
         const CACHE_LIMIT: usize = 1 << 18;
         let mut hir = tree(node)?;
@@ -47,7 +47,7 @@ impl Linear {
     }
 
     /// The first match.
-    pub(super) fn search(&self, input: &Input<'_>) -> Option<Span> {
+    pub(super) fn search(&self, input: &Input<'_>) -> Option<MatchSpan> {
         self.with_cache(|cache| self.regex.search_with(cache, input)).map(|found| found.range())
     }
 
@@ -89,37 +89,39 @@ thread_local! {
 }
 
 /// Whether this engine can run a pattern.
-pub(super) fn is_regular(node: &Node) -> bool {
+pub(super) fn is_regular(node: &PatternNode) -> bool {
     let here = match node {
-        Node::Atomic(_) | Node::Look { .. } | Node::Backref { .. } => false,
-        Node::Assert(Assert::SearchStart) | Node::Repeat { mode: Mode::Possessive, .. } => false,
+        PatternNode::Atomic(_) | PatternNode::Look { .. } | PatternNode::Backref { .. } => false,
+        PatternNode::Assert(Assert::SearchStart) | PatternNode::Repeat { mode: Mode::Possessive, .. } => {
+            false
+        }
         // The engines differ in what a group inside remembers of a last, empty round.
-        Node::Repeat { node, .. } => !(node.nullable() && node.has_group()),
+        PatternNode::Repeat { node, .. } => !(node.nullable() && node.has_group()),
         _ => true,
     };
     here && node.children().iter().all(is_regular)
 }
 
 /// The pattern as a tree of the library; `None` for what only the backtracking engine can do.
-fn tree(node: &Node) -> Option<Hir> {
+fn tree(node: &PatternNode) -> Option<Hir> {
     Some(match node {
-        Node::Empty => Hir::empty(),
-        Node::Char(c) => Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Node::Set(set) => Hir::class(Class::Unicode(set.ranges().clone())),
-        Node::Concat(nodes) => Hir::concat(nodes.iter().map(tree).collect::<Option<_>>()?),
-        Node::Alt(nodes) => Hir::alternation(nodes.iter().map(tree).collect::<Option<_>>()?),
-        Node::Repeat { node, min, max, mode } => Hir::repetition(Repetition {
+        PatternNode::Empty => Hir::empty(),
+        PatternNode::Char(c) => Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        PatternNode::Set(set) => Hir::class(Class::Unicode(set.ranges().clone())),
+        PatternNode::Concat(nodes) => Hir::concat(nodes.iter().map(tree).collect::<Option<_>>()?),
+        PatternNode::Alt(nodes) => Hir::alternation(nodes.iter().map(tree).collect::<Option<_>>()?),
+        PatternNode::Repeat { node, min, max, mode } => Hir::repetition(Repetition {
             min: *min,
             max: *max,
             greedy: *mode == Mode::Greedy,
             sub: Box::new(tree(node)?),
         }),
-        Node::Group { index, node } => {
+        PatternNode::Group { index, node } => {
             let index = u32::try_from(*index).ok()?;
             Hir::capture(Capture { index, name: None, sub: Box::new(tree(node)?) })
         }
-        Node::Assert(place) => Hir::look(look(*place)?),
-        Node::Atomic(_) | Node::Look { .. } | Node::Backref { .. } => return None,
+        PatternNode::Assert(place) => Hir::look(look(*place)?),
+        PatternNode::Atomic(_) | PatternNode::Look { .. } | PatternNode::Backref { .. } => return None,
     })
 }
 

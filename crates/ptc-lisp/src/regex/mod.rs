@@ -31,8 +31,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind};
-use node::{Node, Traits};
-pub use search::{Search, Span};
+use node::{PatternNode, Traits};
+pub use search::{MatchSpan, Search};
 
 /// Longest pattern text in bytes.
 pub const MAX_PATTERN: usize = 10_000;
@@ -44,7 +44,7 @@ const LINEAR_GROUPS: usize = 20;
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct Matcher {
-    node: Node,
+    node: PatternNode,
     traits: Traits,
     /// Names of groups with their numbers.
     names: Vec<(String, usize)>,

@@ -6,7 +6,7 @@ use super::class::CharSet;
 
 /// A piece of a pattern. Flags are already applied: a letter that ignores case is a set.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum PatternNode {
     /// Matches the empty text.
     Empty,
     /// One character.
@@ -14,17 +14,17 @@ pub(super) enum Node {
     /// One character out of a set; an empty set never matches.
     Set(Arc<CharSet>),
     /// One after the other.
-    Concat(Vec<Node>),
+    Concat(Vec<PatternNode>),
     /// The first that leads to a match.
-    Alt(Vec<Node>),
+    Alt(Vec<PatternNode>),
     /// Several times.
-    Repeat { node: Box<Node>, min: u32, max: Option<u32>, mode: Mode },
+    Repeat { node: Box<PatternNode>, min: u32, max: Option<u32>, mode: Mode },
     /// A numbered group.
-    Group { index: usize, node: Box<Node> },
+    Group { index: usize, node: Box<PatternNode> },
     /// `(?>…)`: once left, never entered again.
-    Atomic(Box<Node>),
+    Atomic(Box<PatternNode>),
     /// Look-around.
-    Look { behind: bool, negate: bool, node: Box<Node> },
+    Look { behind: bool, negate: bool, node: Box<PatternNode> },
     /// What a group matched, once more.
     Backref { group: usize, case: Case },
     /// A place in the text.
@@ -86,35 +86,35 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    pub(super) fn of(node: &Node) -> Traits {
+    pub(super) fn of(node: &PatternNode) -> Traits {
         let mut traits = Traits::default();
         traits.visit(node);
         traits.overruns = overruns(node, false, false);
         traits
     }
 
-    fn visit(&mut self, node: &Node) {
+    fn visit(&mut self, node: &PatternNode) {
         match node {
-            Node::Assert(Assert::LastLineEnd { .. }) => self.last_line_end = true,
-            Node::Assert(Assert::LineStart { .. }) => {
+            PatternNode::Assert(Assert::LastLineEnd { .. }) => self.last_line_end = true,
+            PatternNode::Assert(Assert::LineStart { .. }) => {
                 self.line_start = true;
                 self.lines = true;
             }
-            Node::Assert(Assert::LineEnd { .. }) => self.lines = true,
+            PatternNode::Assert(Assert::LineEnd { .. }) => self.lines = true,
             _ => node.children().iter().for_each(|child| self.visit(child)),
         }
     }
 }
 
-impl Node {
+impl PatternNode {
     /// The nodes directly inside.
-    pub(super) fn children(&self) -> &[Node] {
+    pub(super) fn children(&self) -> &[PatternNode] {
         match self {
-            Node::Concat(nodes) | Node::Alt(nodes) => nodes,
-            Node::Repeat { node, .. }
-            | Node::Group { node, .. }
-            | Node::Atomic(node)
-            | Node::Look { node, .. } => std::slice::from_ref(node),
+            PatternNode::Concat(nodes) | PatternNode::Alt(nodes) => nodes,
+            PatternNode::Repeat { node, .. }
+            | PatternNode::Group { node, .. }
+            | PatternNode::Atomic(node)
+            | PatternNode::Look { node, .. } => std::slice::from_ref(node),
             _ => &[],
         }
     }
@@ -122,68 +122,73 @@ impl Node {
     /// About how many bytes it takes. Patterns nest no deeper than the parser allows.
     pub(super) fn bytes(&self) -> usize {
         let set = match self {
-            Node::Set(set) => set.ranges().ranges().len() * size_of::<(char, char)>() + size_of::<CharSet>(),
+            PatternNode::Set(set) => {
+                set.ranges().ranges().len() * size_of::<(char, char)>() + size_of::<CharSet>()
+            }
             _ => 0,
         };
-        size_of::<Node>() + set + self.children().iter().map(Node::bytes).sum::<usize>()
+        size_of::<PatternNode>() + set + self.children().iter().map(PatternNode::bytes).sum::<usize>()
     }
 
     /// Whether there is a numbered group inside.
     pub(super) fn has_group(&self) -> bool {
-        matches!(self, Node::Group { .. }) || self.children().iter().any(Node::has_group)
+        matches!(self, PatternNode::Group { .. }) || self.children().iter().any(PatternNode::has_group)
     }
 
     /// Whether it can match the empty text; `true` when in doubt.
     pub(super) fn nullable(&self) -> bool {
         match self {
-            Node::Char(_) | Node::Set(_) => false,
-            Node::Concat(nodes) => nodes.iter().all(Node::nullable),
-            Node::Alt(nodes) => nodes.iter().any(Node::nullable),
-            Node::Repeat { node, min, .. } => *min == 0 || node.nullable(),
-            Node::Group { node, .. } | Node::Atomic(node) => node.nullable(),
-            Node::Empty | Node::Look { .. } | Node::Backref { .. } | Node::Assert(_) => true,
+            PatternNode::Char(_) | PatternNode::Set(_) => false,
+            PatternNode::Concat(nodes) => nodes.iter().all(PatternNode::nullable),
+            PatternNode::Alt(nodes) => nodes.iter().any(PatternNode::nullable),
+            PatternNode::Repeat { node, min, .. } => *min == 0 || node.nullable(),
+            PatternNode::Group { node, .. } | PatternNode::Atomic(node) => node.nullable(),
+            PatternNode::Empty
+            | PatternNode::Look { .. }
+            | PatternNode::Backref { .. }
+            | PatternNode::Assert(_) => true,
         }
     }
 
     /// The fewest and most characters it can match; `None` as the most means no bound.
     pub(super) fn width(&self) -> (usize, Option<usize>) {
         match self {
-            Node::Char(_) | Node::Set(_) => (1, Some(1)),
-            Node::Empty | Node::Look { .. } | Node::Assert(_) => (0, Some(0)),
-            Node::Backref { .. } => (0, None),
-            Node::Concat(nodes) => {
-                nodes.iter().map(Node::width).fold((0, Some(0)), |(min, max), (low, high)| {
+            PatternNode::Char(_) | PatternNode::Set(_) => (1, Some(1)),
+            PatternNode::Empty | PatternNode::Look { .. } | PatternNode::Assert(_) => (0, Some(0)),
+            PatternNode::Backref { .. } => (0, None),
+            PatternNode::Concat(nodes) => {
+                nodes.iter().map(PatternNode::width).fold((0, Some(0)), |(min, max), (low, high)| {
                     (min.saturating_add(low), max.zip(high).map(|(max, high)| max.saturating_add(high)))
                 })
             }
-            Node::Alt(nodes) => {
-                let widths = nodes.iter().map(Node::width);
+            PatternNode::Alt(nodes) => {
+                let widths = nodes.iter().map(PatternNode::width);
                 widths
                     .reduce(|(min, max), (low, high)| {
                         (min.min(low), max.zip(high).map(|(max, high)| max.max(high)))
                     })
                     .unwrap_or((0, Some(0)))
             }
-            Node::Repeat { node, min, max, .. } => {
+            PatternNode::Repeat { node, min, max, .. } => {
                 let (low, high) = node.width();
                 let most = max.zip(high).map(|(max, high)| high.saturating_mul(max as usize));
                 (low.saturating_mul(*min as usize), most)
             }
-            Node::Group { node, .. } | Node::Atomic(node) => node.width(),
+            PatternNode::Group { node, .. } | PatternNode::Atomic(node) => node.width(),
         }
     }
 }
 
 /// Whether a search may read on without bound after it has seen a possible match: there is a loop
 /// without bound that something must follow (`tail`), inside a part that need not match (`optional`).
-fn overruns(node: &Node, tail: bool, optional: bool) -> bool {
+fn overruns(node: &PatternNode, tail: bool, optional: bool) -> bool {
     match node {
-        Node::Alt(nodes) => nodes.iter().any(|node| overruns(node, tail, true)),
-        Node::Repeat { node, min, max, .. } => {
+        PatternNode::Alt(nodes) => nodes.iter().any(|node| overruns(node, tail, true)),
+        PatternNode::Repeat { node, min, max, .. } => {
             let endless = max.is_none();
             (endless && tail && optional) || overruns(node, tail, optional || *min == 0 || endless)
         }
-        Node::Concat(nodes) => {
+        PatternNode::Concat(nodes) => {
             let mut follows = tail;
             nodes.iter().rev().any(|node| {
                 let found = overruns(node, follows, optional);
@@ -191,7 +196,7 @@ fn overruns(node: &Node, tail: bool, optional: bool) -> bool {
                 found
             })
         }
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => {
+        PatternNode::Group { node, .. } | PatternNode::Atomic(node) | PatternNode::Look { node, .. } => {
             overruns(node, tail, optional)
         }
         _ => false,

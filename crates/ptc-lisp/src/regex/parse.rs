@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::class::{self, CharSet, of_ranges};
 use super::escape::Escape;
-use super::node::{Assert, Case, Mode, Node};
+use super::node::{Assert, Case, Mode, PatternNode};
 use crate::error::{Error, ErrorKind, excerpt};
 
 /// What a pattern's text gives.
-pub(super) struct Parsed {
-    pub(super) node: Node,
+pub(super) struct ParsedPattern {
+    pub(super) node: PatternNode,
     pub(super) names: Vec<(String, usize)>,
     pub(super) groups: usize,
 }
@@ -21,14 +21,14 @@ pub(super) struct Parsed {
 pub(super) const MAX_NESTING: usize = 100;
 
 /// Parses a pattern.
-pub(super) fn parse(source: &str) -> Result<Parsed, Error> {
+pub(super) fn parse(source: &str) -> Result<ParsedPattern, Error> {
     let mut parser =
         Parser { source, at: 0, flags: Flags::default(), groups: 0, names: Vec::new(), depth: 0 };
     let node = parser.alternatives()?;
     if parser.peek() == Some(')') {
         return Err(parser.fault("`)` has no opening `(`", "write \\) for the character itself"));
     }
-    Ok(Parsed { node, names: parser.names, groups: parser.groups })
+    Ok(ParsedPattern { node, names: parser.names, groups: parser.groups })
 }
 
 /// The embedded flags `(?idmsuxU)`.
@@ -122,17 +122,17 @@ impl Parser<'_> {
     }
 
     /// Alternatives up to the end or a closing parenthesis. Flags set inside end with it.
-    fn alternatives(&mut self) -> Result<Node, Error> {
+    fn alternatives(&mut self) -> Result<PatternNode, Error> {
         let flags = self.flags;
         let mut nodes = vec![self.sequence()?];
         while self.eat("|") {
             nodes.push(self.sequence()?);
         }
         self.flags = flags;
-        Ok(if nodes.len() == 1 { nodes.remove(0) } else { Node::Alt(nodes) })
+        Ok(if nodes.len() == 1 { nodes.remove(0) } else { PatternNode::Alt(nodes) })
     }
 
-    fn sequence(&mut self) -> Result<Node, Error> {
+    fn sequence(&mut self) -> Result<PatternNode, Error> {
         let mut nodes = Vec::new();
         loop {
             self.skip_comments();
@@ -142,14 +142,14 @@ impl Parser<'_> {
             }
         }
         Ok(match nodes.len() {
-            0 => Node::Empty,
+            0 => PatternNode::Empty,
             1 => nodes.remove(0),
-            _ => Node::Concat(nodes),
+            _ => PatternNode::Concat(nodes),
         })
     }
 
     /// One atom with its quantifier; a quotation gives several.
-    fn item(&mut self, nodes: &mut Vec<Node>) -> Result<(), Error> {
+    fn item(&mut self, nodes: &mut Vec<PatternNode>) -> Result<(), Error> {
         if self.eat("\\Q") {
             let quoted = match self.rest().find("\\E") {
                 Some(end) => self.rest()[..end].to_owned(),
@@ -175,23 +175,30 @@ impl Parser<'_> {
     }
 
     /// An atom; nothing for a group that only sets flags.
-    fn atom(&mut self) -> Result<Option<Node>, Error> {
+    fn atom(&mut self) -> Result<Option<PatternNode>, Error> {
         let start = self.at;
         let Some(c) = self.bump() else { return Ok(None) };
         Ok(Some(match c {
             '(' => return self.group(),
             '[' => {
                 let set = self.class(start)?;
-                Node::Set(Arc::new(CharSet::new(set)))
+                PatternNode::Set(Arc::new(CharSet::new(set)))
             }
-            '.' => Node::Set(Arc::new(CharSet::new(class::dot(self.flags.dot_all, self.flags.unix_lines)))),
-            '^' if self.flags.multiline => Node::Assert(Assert::LineStart { unix: self.flags.unix_lines }),
-            '^' => Node::Assert(Assert::TextStart),
-            '$' if self.flags.multiline => Node::Assert(Assert::LineEnd { unix: self.flags.unix_lines }),
-            '$' => Node::Assert(Assert::LastLineEnd { unix: self.flags.unix_lines }),
+            '.' => PatternNode::Set(Arc::new(CharSet::new(class::dot(
+                self.flags.dot_all,
+                self.flags.unix_lines,
+            )))),
+            '^' if self.flags.multiline => {
+                PatternNode::Assert(Assert::LineStart { unix: self.flags.unix_lines })
+            }
+            '^' => PatternNode::Assert(Assert::TextStart),
+            '$' if self.flags.multiline => {
+                PatternNode::Assert(Assert::LineEnd { unix: self.flags.unix_lines })
+            }
+            '$' => PatternNode::Assert(Assert::LastLineEnd { unix: self.flags.unix_lines }),
             '\\' => match self.escape()? {
                 Escape::Char(c) => self.literal(c),
-                Escape::Set(set) => Node::Set(Arc::new(CharSet::new(set))),
+                Escape::Set(set) => PatternNode::Set(Arc::new(CharSet::new(set))),
                 Escape::Node(node) => node,
             },
             '*' | '+' | '?' | '{' => {
@@ -204,19 +211,19 @@ impl Parser<'_> {
     }
 
     /// A character as it is meant under the flags.
-    fn literal(&self, c: char) -> Node {
+    fn literal(&self, c: char) -> PatternNode {
         let case = self.flags.case();
         if case == Case::Exact || (case == Case::Ascii && !c.is_ascii_alphabetic()) {
-            return Node::Char(c);
+            return PatternNode::Char(c);
         }
         let set = class::folded(of_ranges(&[(c, c)]), case);
         if set.ranges().len() == 1 && set.ranges()[0].len() == 1 {
-            return Node::Char(c);
+            return PatternNode::Char(c);
         }
-        Node::Set(Arc::new(CharSet::new(set)))
+        PatternNode::Set(Arc::new(CharSet::new(set)))
     }
 
-    fn quantified(&mut self, node: Node) -> Result<Node, Error> {
+    fn quantified(&mut self, node: PatternNode) -> Result<PatternNode, Error> {
         let (min, max) = match self.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
@@ -231,14 +238,14 @@ impl Parser<'_> {
         Ok(self.repeat(node, (min, max)))
     }
 
-    fn repeat(&mut self, node: Node, (min, max): (u32, Option<u32>)) -> Node {
+    fn repeat(&mut self, node: PatternNode, (min, max): (u32, Option<u32>)) -> PatternNode {
         let mode = match self.peek() {
             Some('?') => Mode::Lazy,
             Some('+') => Mode::Possessive,
             _ => Mode::Greedy,
         };
         self.at += usize::from(mode != Mode::Greedy);
-        Node::Repeat { node: Box::new(node), min, max, mode }
+        PatternNode::Repeat { node: Box::new(node), min, max, mode }
     }
 
     /// `{n}`, `{n,}` or `{n,m}`.
@@ -265,7 +272,7 @@ impl Parser<'_> {
     }
 
     /// What follows an opening parenthesis.
-    fn group(&mut self) -> Result<Option<Node>, Error> {
+    fn group(&mut self) -> Result<Option<PatternNode>, Error> {
         let open = self.at - 1;
         if self.depth >= MAX_NESTING {
             return Err(self.fault("groups are nested too deeply", ""));
@@ -276,7 +283,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn group_body(&mut self, open: usize) -> Result<Option<Node>, Error> {
+    fn group_body(&mut self, open: usize) -> Result<Option<PatternNode>, Error> {
         if !self.eat("?") {
             return self.capture(open, None).map(Some);
         }
@@ -285,14 +292,14 @@ impl Parser<'_> {
         {
             if self.eat(prefix) {
                 let node = Box::new(self.inside(open)?);
-                return Ok(Some(Node::Look { behind, negate, node }));
+                return Ok(Some(PatternNode::Look { behind, negate, node }));
             }
         }
         if self.eat(":") {
             return self.inside(open).map(Some);
         }
         if self.eat(">") {
-            return Ok(Some(Node::Atomic(Box::new(self.inside(open)?))));
+            return Ok(Some(PatternNode::Atomic(Box::new(self.inside(open)?))));
         }
         if self.eat("<") {
             let name = self.name('>')?;
@@ -304,14 +311,14 @@ impl Parser<'_> {
         self.flag_group(open)
     }
 
-    fn capture(&mut self, open: usize, name: Option<String>) -> Result<Node, Error> {
+    fn capture(&mut self, open: usize, name: Option<String>) -> Result<PatternNode, Error> {
         self.groups += 1;
         let index = self.groups;
         self.names.extend(name.map(|name| (name, index)));
-        Ok(Node::Group { index, node: Box::new(self.inside(open)?) })
+        Ok(PatternNode::Group { index, node: Box::new(self.inside(open)?) })
     }
 
-    fn inside(&mut self, open: usize) -> Result<Node, Error> {
+    fn inside(&mut self, open: usize) -> Result<PatternNode, Error> {
         let node = self.alternatives()?;
         if self.eat(")") {
             return Ok(node);
@@ -321,7 +328,7 @@ impl Parser<'_> {
     }
 
     /// `(?i)`, `(?i-s)`, `(?i:…)`.
-    fn flag_group(&mut self, open: usize) -> Result<Option<Node>, Error> {
+    fn flag_group(&mut self, open: usize) -> Result<Option<PatternNode>, Error> {
         let outer = self.flags;
         let mut on = true;
         loop {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::class::CharSet;
-use super::node::{Assert, Case, Mode, Node};
+use super::node::{Assert, Case, Mode, PatternNode};
 
 /// A pattern compiled for this engine.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) ops: Vec<Op>,
+    pub(super) ops: Vec<PatternOp>,
     pub(super) slots: usize,
     pub(super) counters: usize,
     /// Which bytes a match can begin with; `None` if it can be empty or begin with anything.
@@ -17,7 +17,7 @@ pub(super) struct Program {
 
 /// An instruction.
 #[derive(Debug)]
-pub(super) enum Op {
+pub(super) enum PatternOp {
     Char(char),
     Set(Arc<CharSet>),
     /// As many characters of a set as possible, or as few.
@@ -78,10 +78,10 @@ impl One {
 }
 
 impl Program {
-    pub(super) fn new(node: &Node, groups: usize) -> Program {
+    pub(super) fn new(node: &PatternNode, groups: usize) -> Program {
         let mut program = Program { ops: Vec::new(), slots: 2 * (groups + 1), counters: 0, first: None };
         program.emit(node);
-        program.ops.push(Op::Match);
+        program.ops.push(PatternOp::Match);
         let mut first = Box::new([false; 256]);
         if first_bytes(node, &mut first) == Reach::Stops {
             program.first = Some(first);
@@ -91,43 +91,43 @@ impl Program {
 
     pub(super) fn bytes(&self) -> usize {
         let first = self.first.as_ref().map_or(0, |first| size_of_val(&**first));
-        size_of::<Program>() + self.ops.len() * size_of::<Op>() + first
+        size_of::<Program>() + self.ops.len() * size_of::<PatternOp>() + first
     }
 
-    fn emit(&mut self, node: &Node) {
+    fn emit(&mut self, node: &PatternNode) {
         match node {
-            Node::Empty => {}
-            Node::Char(c) => self.ops.push(Op::Char(*c)),
-            Node::Set(set) => self.ops.push(Op::Set(set.clone())),
-            Node::Concat(nodes) => nodes.iter().for_each(|node| self.emit(node)),
-            Node::Alt(nodes) => self.emit_alternatives(nodes),
-            Node::Repeat { node, min, max, mode } => self.emit_repeat(node, *min, *max, *mode),
-            Node::Group { index, node } => {
-                self.ops.push(Op::Save(2 * index));
+            PatternNode::Empty => {}
+            PatternNode::Char(c) => self.ops.push(PatternOp::Char(*c)),
+            PatternNode::Set(set) => self.ops.push(PatternOp::Set(set.clone())),
+            PatternNode::Concat(nodes) => nodes.iter().for_each(|node| self.emit(node)),
+            PatternNode::Alt(nodes) => self.emit_alternatives(nodes),
+            PatternNode::Repeat { node, min, max, mode } => self.emit_repeat(node, *min, *max, *mode),
+            PatternNode::Group { index, node } => {
+                self.ops.push(PatternOp::Save(2 * index));
                 self.emit(node);
-                self.ops.push(Op::Save(2 * index + 1));
+                self.ops.push(PatternOp::Save(2 * index + 1));
             }
-            Node::Atomic(node) => self.emit_part(node, |exit| Op::Atomic { exit }),
-            Node::Look { behind, negate, node } => {
+            PatternNode::Atomic(node) => self.emit_part(node, |exit| PatternOp::Atomic { exit }),
+            PatternNode::Look { behind, negate, node } => {
                 let behind = behind.then(|| node.width());
                 let negate = *negate;
-                self.emit_part(node, |exit| Op::Look { behind, negate, exit });
+                self.emit_part(node, |exit| PatternOp::Look { behind, negate, exit });
             }
-            Node::Backref { group, case } => self.ops.push(Op::Backref(*group, *case)),
-            Node::Assert(place) => self.ops.push(Op::Assert(*place)),
+            PatternNode::Backref { group, case } => self.ops.push(PatternOp::Backref(*group, *case)),
+            PatternNode::Assert(place) => self.ops.push(PatternOp::Assert(*place)),
         }
     }
 
     /// A part that runs on its own: `op`, the part, `Done`.
-    fn emit_part(&mut self, node: &Node, op: impl Fn(usize) -> Op) {
+    fn emit_part(&mut self, node: &PatternNode, op: impl Fn(usize) -> PatternOp) {
         let at = self.ops.len();
-        self.ops.push(Op::Done);
+        self.ops.push(PatternOp::Done);
         self.emit(node);
-        self.ops.push(Op::Done);
+        self.ops.push(PatternOp::Done);
         self.ops[at] = op(self.ops.len());
     }
 
-    fn emit_alternatives(&mut self, nodes: &[Node]) {
+    fn emit_alternatives(&mut self, nodes: &[PatternNode]) {
         let mut jumps = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
             if at + 1 == nodes.len() {
@@ -135,40 +135,40 @@ impl Program {
                 break;
             }
             let split = self.ops.len();
-            self.ops.push(Op::Done);
+            self.ops.push(PatternOp::Done);
             self.emit(node);
             jumps.push(self.ops.len());
-            self.ops.push(Op::Done);
-            self.ops[split] = Op::Split(split + 1, self.ops.len());
+            self.ops.push(PatternOp::Done);
+            self.ops[split] = PatternOp::Split(split + 1, self.ops.len());
         }
         let end = self.ops.len();
-        jumps.into_iter().for_each(|jump| self.ops[jump] = Op::Jump(end));
+        jumps.into_iter().for_each(|jump| self.ops[jump] = PatternOp::Jump(end));
     }
 
-    fn emit_repeat(&mut self, node: &Node, min: u32, max: Option<u32>, mode: Mode) {
+    fn emit_repeat(&mut self, node: &PatternNode, min: u32, max: Option<u32>, mode: Mode) {
         let one = match node {
-            Node::Char(c) => Some(One::Char(*c)),
-            Node::Set(set) => Some(One::Set(set.clone())),
+            PatternNode::Char(c) => Some(One::Char(*c)),
+            PatternNode::Set(set) => Some(One::Set(set.clone())),
             _ => None,
         };
         if let Some(one) = one {
-            self.ops.push(Op::Run { one, min, max, mode });
+            self.ops.push(PatternOp::Run { one, min, max, mode });
             return;
         }
         if mode == Mode::Possessive {
-            let greedy = Node::Repeat { node: Box::new(node.clone()), min, max, mode: Mode::Greedy };
-            return self.emit(&Node::Atomic(Box::new(greedy)));
+            let greedy = PatternNode::Repeat { node: Box::new(node.clone()), min, max, mode: Mode::Greedy };
+            return self.emit(&PatternNode::Atomic(Box::new(greedy)));
         }
         let counter = self.counters;
         self.counters += 1;
-        self.ops.push(Op::LoopInit(counter));
+        self.ops.push(PatternOp::LoopInit(counter));
         let test = self.ops.len();
-        self.ops.push(Op::Done);
-        self.ops.push(Op::LoopEnter(counter));
+        self.ops.push(PatternOp::Done);
+        self.ops.push(PatternOp::LoopEnter(counter));
         self.emit(node);
-        self.ops.push(Op::Jump(test));
+        self.ops.push(PatternOp::Jump(test));
         let exit = self.ops.len();
-        self.ops[test] = Op::LoopTest { counter, min, max, lazy: mode == Mode::Lazy, exit };
+        self.ops[test] = PatternOp::LoopTest { counter, min, max, lazy: mode == Mode::Lazy, exit };
     }
 }
 
@@ -183,20 +183,20 @@ enum Reach {
     Unknown,
 }
 
-fn first_bytes(node: &Node, first: &mut [bool; 256]) -> Reach {
+fn first_bytes(node: &PatternNode, first: &mut [bool; 256]) -> Reach {
     match node {
-        Node::Char(c) => {
+        PatternNode::Char(c) => {
             first[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
             Reach::Stops
         }
-        Node::Set(set) => {
+        PatternNode::Set(set) => {
             (0..128).filter(|bit| set.ascii() >> bit & 1 == 1).for_each(|byte| first[byte] = true);
             if set.ranges().iter().any(|range| !range.end().is_ascii()) {
                 first[128..].fill(true);
             }
             Reach::Stops
         }
-        Node::Concat(nodes) => {
+        PatternNode::Concat(nodes) => {
             for node in nodes {
                 match first_bytes(node, first) {
                     Reach::Passes => {}
@@ -205,19 +205,19 @@ fn first_bytes(node: &Node, first: &mut [bool; 256]) -> Reach {
             }
             Reach::Passes
         }
-        Node::Alt(nodes) => {
+        PatternNode::Alt(nodes) => {
             nodes.iter().fold(Reach::Stops, |reach, node| match (reach, first_bytes(node, first)) {
                 (Reach::Unknown, _) | (_, Reach::Unknown) => Reach::Unknown,
                 (Reach::Passes, _) | (_, Reach::Passes) => Reach::Passes,
                 _ => Reach::Stops,
             })
         }
-        Node::Repeat { node, min, .. } => match first_bytes(node, first) {
+        PatternNode::Repeat { node, min, .. } => match first_bytes(node, first) {
             Reach::Stops if *min == 0 => Reach::Passes,
             reach => reach,
         },
-        Node::Group { node, .. } | Node::Atomic(node) => first_bytes(node, first),
-        Node::Empty | Node::Look { .. } | Node::Assert(_) => Reach::Passes,
-        Node::Backref { .. } => Reach::Unknown,
+        PatternNode::Group { node, .. } | PatternNode::Atomic(node) => first_bytes(node, first),
+        PatternNode::Empty | PatternNode::Look { .. } | PatternNode::Assert(_) => Reach::Passes,
+        PatternNode::Backref { .. } => Reach::Unknown,
     }
 }

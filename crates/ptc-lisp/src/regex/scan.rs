@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use super::Span;
+use super::MatchSpan;
 use super::class::CharSet;
-use super::node::{Mode, Node};
+use super::node::{Mode, PatternNode};
 
 /// A set of characters to look for.
 #[derive(Debug)]
@@ -29,12 +29,12 @@ enum Byte {
 }
 
 impl Scan {
-    pub(super) fn new(node: &Node) -> Option<Scan> {
+    pub(super) fn new(node: &PatternNode) -> Option<Scan> {
         let (set, run) = match node {
-            Node::Set(set) => (set, false),
-            Node::Repeat { node, min: 1, max: None, mode: Mode::Greedy | Mode::Possessive } => {
+            PatternNode::Set(set) => (set, false),
+            PatternNode::Repeat { node, min: 1, max: None, mode: Mode::Greedy | Mode::Possessive } => {
                 match &**node {
-                    Node::Set(set) => (set, true),
+                    PatternNode::Set(set) => (set, true),
                     _ => return None,
                 }
             }
@@ -60,7 +60,7 @@ impl Scan {
     }
 
     /// The first match at or after `at`.
-    pub(super) fn find(&self, text: &str, at: usize) -> Option<Span> {
+    pub(super) fn find(&self, text: &str, at: usize) -> Option<MatchSpan> {
         let bytes = text.as_bytes();
         let mut start = at;
         while !self.is_in(text, start)? {

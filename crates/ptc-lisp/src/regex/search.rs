@@ -4,13 +4,13 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input};
 
 use super::Matcher;
-use super::backtrack::{NONE, State, TooComplex};
+use super::backtrack::{BacktrackState, NONE, TooComplex};
 use super::linear::Linear;
 use crate::error::{Error, ErrorKind};
 use crate::value::ledger;
 
 /// Where something stands in a text, in bytes.
-pub type Span = std::ops::Range<usize>;
+pub type MatchSpan = std::ops::Range<usize>;
 
 /// Steps that the backtracking engine may take on any text, and further ones per byte of it.
 const STEPS: u64 = 1_000_000;
@@ -25,10 +25,10 @@ pub struct Search<'a> {
     matcher: &'a Matcher,
     text: &'a str,
     pub(super) engine: Engine,
-    state: Option<State<'a>>,
+    state: Option<BacktrackState<'a>>,
     slots: Vec<Option<NonMaxUsize>>,
     /// The last match.
-    last: Option<Span>,
+    last: Option<MatchSpan>,
     /// Bytes that the linear engine may still read in vain; see [`Search::overdrawn`].
     credit: usize,
     cost: u64,
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
 
     /// Finds the next match. The search goes on where the last match ended, one character further if
     /// that was empty. Groups are only known afterwards if `groups` is set.
-    pub fn next(&mut self, groups: bool) -> Result<Option<Span>, Error> {
+    pub fn next(&mut self, groups: bool) -> Result<Option<MatchSpan>, Error> {
         let previous = self.last.as_ref().map_or(0, |last| last.end);
         let at = match &self.last {
             Some(last) if last.is_empty() => match self.text[previous..].chars().next() {
@@ -86,25 +86,25 @@ impl<'a> Search<'a> {
     }
 
     /// Goes on after a match that an earlier search has found.
-    pub fn resume(&mut self, last: Option<Span>) {
+    pub fn resume(&mut self, last: Option<MatchSpan>) {
         self.last = last;
     }
 
     /// Whether the whole text matches; groups are known then.
     pub fn whole(&mut self) -> Result<bool, Error> {
-        let found = self.backtracking(State::whole)?;
+        let found = self.backtracking(BacktrackState::whole)?;
         self.last = match found {
             Some(found) => found.then_some(0..self.text.len()),
             None => match self.matcher.whole() {
                 Some(linear) => self.find_linear(linear, 0, true),
-                None => self.insist(State::whole)?.then_some(0..self.text.len()),
+                None => self.insist(BacktrackState::whole)?.then_some(0..self.text.len()),
             },
         };
         Ok(self.last.is_some())
     }
 
     /// Where a group stood in the last match.
-    pub fn group(&self, index: usize) -> Option<Span> {
+    pub fn group(&self, index: usize) -> Option<MatchSpan> {
         if let Some(state) = &self.state {
             let at = |slot: usize| state.slots.get(slot).copied().filter(|at| *at != NONE);
             return Some(at(2 * index)?..at(2 * index + 1)?);
@@ -121,7 +121,7 @@ impl<'a> Search<'a> {
         self.text.get(self.group(index)?)
     }
 
-    fn find(&mut self, at: usize, previous: usize, groups: bool) -> Result<Option<Span>, Error> {
+    fn find(&mut self, at: usize, previous: usize, groups: bool) -> Result<Option<MatchSpan>, Error> {
         if at > self.text.len() {
             return Ok(None);
         }
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
             self.cost += 1 + read as u64 / 8;
             return Ok(found);
         }
-        let search = |state: &mut State<'a>| state.find(at, previous);
+        let search = |state: &mut BacktrackState<'a>| state.find(at, previous);
         let mut found = self.backtracking(search)?;
         if found.is_none() {
             match self.matcher.linear() {
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         overdrawn
     }
 
-    fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<Span> {
+    fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<MatchSpan> {
         let input = Input::new(self.text).range(at..).anchored(Anchored::No);
         let found = if groups && self.matcher.groups > 0 {
             self.slots.resize(2 * (self.matcher.groups + 1), None);
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
     /// Searches with the backtracking engine, if it is at work; `None` if it is not, or gives up.
     fn backtracking(
         &mut self,
-        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+        search: impl FnOnce(&mut BacktrackState<'a>) -> Result<bool, TooComplex>,
     ) -> Result<Option<bool>, Error> {
         match self.engine {
             Engine::Linear => Ok(None),
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
     /// Searches with the backtracking engine; taking too long is an error.
     fn insist(
         &mut self,
-        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+        search: impl FnOnce(&mut BacktrackState<'a>) -> Result<bool, TooComplex>,
     ) -> Result<bool, Error> {
         // Nobody pays for steps beyond the fuel that is left.
         let limit = (STEPS + STEPS_PER_BYTE * self.text.len() as u64).min(ledger::left().max(1));
@@ -210,10 +210,10 @@ impl<'a> Search<'a> {
     fn attempt(
         &mut self,
         limit: u64,
-        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+        search: impl FnOnce(&mut BacktrackState<'a>) -> Result<bool, TooComplex>,
     ) -> Result<bool, TooComplex> {
         let (matcher, text) = (self.matcher, self.text);
-        let state = self.state.get_or_insert_with(|| State::new(matcher.program(), text));
+        let state = self.state.get_or_insert_with(|| BacktrackState::new(matcher.program(), text));
         state.begin(limit);
         let found = search(state);
         self.cost += state.steps;

@@ -6,7 +6,7 @@
 use super::Value;
 use super::meter::Sizes;
 use super::print::{Looks, Printer, Style};
-use super::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
+use super::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
 use crate::names::Names;
 
 /// An element of a collection counts at least this much: hosts hold it in a tree of their own.
@@ -14,7 +14,7 @@ pub(crate) const ELEMENT: usize = 16;
 
 /// About how many bytes of text a realised value is, or a number beyond `limit` as soon as it is more.
 pub fn extent(value: &Value, names: &Names, limit: usize) -> Result<usize, TooDeep> {
-    let mut count = Count {
+    let mut count = ExtentCount {
         names,
         limit,
         bytes: 0,
@@ -25,12 +25,12 @@ pub fn extent(value: &Value, names: &Names, limit: usize) -> Result<usize, TooDe
     match walk(value, &mut count) {
         Ok(()) => Ok(count.bytes),
         // Shared parts may add up to any number.
-        Err(Stop::TooLarge) => Ok(limit.saturating_add(1)),
-        Err(Stop::TooDeep(found)) => Err(found),
+        Err(ExtentStop::TooLarge) => Ok(limit.saturating_add(1)),
+        Err(ExtentStop::TooDeep(found)) => Err(found),
     }
 }
 
-struct Count<'a> {
+struct ExtentCount<'a> {
     names: &'a Names,
     limit: usize,
     bytes: usize,
@@ -42,7 +42,7 @@ struct Count<'a> {
 }
 
 /// A container of which parts are still to come.
-struct Open {
+struct OpenExtent {
     /// Where it is, if its size is to be remembered.
     place: Option<usize>,
     /// The bytes before it.
@@ -53,15 +53,15 @@ struct Open {
     is_text: bool,
 }
 
-enum Stop {
+enum ExtentStop {
     TooLarge,
     TooDeep(TooDeep),
 }
 
-impl Count<'_> {
-    fn add(&mut self, bytes: usize) -> Result<(), Stop> {
+impl ExtentCount<'_> {
+    fn add(&mut self, bytes: usize) -> Result<(), ExtentStop> {
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes <= self.limit { Ok(()) } else { Err(Stop::TooLarge) }
+        if self.bytes <= self.limit { Ok(()) } else { Err(ExtentStop::TooLarge) }
     }
 
     /// A record is written with the name of its type, which only counts where it is long.
@@ -75,20 +75,30 @@ impl Count<'_> {
     }
 
     /// A container with parts that are counted, and `bytes` around them.
-    fn open(&mut self, value: &Value, parts: Parts, bytes: usize) -> Result<Step<Open>, Stop> {
+    fn open(
+        &mut self,
+        value: &Value,
+        parts: Parts,
+        bytes: usize,
+    ) -> Result<WalkStep<OpenExtent>, ExtentStop> {
         let (place, known) = self.sizes().look(value);
         if let Some(bytes) = known {
-            return self.add(bytes).map(|()| Step::Done);
+            return self.add(bytes).map(|()| WalkStep::Done);
         }
         let outside = self.bytes;
         self.add(bytes)?;
-        Ok(Step::Into(parts, Open { place, outside, before: self.bytes, is_text: false }))
+        Ok(WalkStep::Into(parts, OpenExtent { place, outside, before: self.bytes, is_text: false }))
     }
 
     /// A value that is written as text around the one that it holds.
-    fn text(&mut self, value: &Value, held: &Value, bytes: usize) -> Result<Step<Open>, Stop> {
+    fn text(
+        &mut self,
+        value: &Value,
+        held: &Value,
+        bytes: usize,
+    ) -> Result<WalkStep<OpenExtent>, ExtentStop> {
         let mut step = self.open(value, Parts::listed(vec![held.clone()]), bytes)?;
-        if let Step::Into(_, open) = &mut step {
+        if let WalkStep::Into(_, open) = &mut step {
             open.is_text = true;
             self.texts += 1;
         }
@@ -96,7 +106,7 @@ impl Count<'_> {
     }
 
     /// Rare kinds are written after all, as far as there is room. Looking through a cell counts as text too.
-    fn opaque(&mut self, value: &Value) -> Result<(), Stop> {
+    fn opaque(&mut self, value: &Value) -> Result<(), ExtentStop> {
         const WORK_PER_BYTE: usize = 8;
         let room = self.limit.saturating_sub(self.bytes);
         let mut printer = Printer::new(self.names, Style::Readable, room);
@@ -119,11 +129,11 @@ fn big(bits: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-impl Visitor for Count<'_> {
-    type Mark = Open;
-    type Stop = Stop;
+impl Visitor for ExtentCount<'_> {
+    type Mark = OpenExtent;
+    type Stop = ExtentStop;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<OpenExtent>, ExtentStop> {
         match value {
             Value::Unbound | Value::Nil | Value::Bool(_) => self.add(4)?,
             Value::Int(_) | Value::Float(_) => self.add(8)?,
@@ -143,38 +153,38 @@ impl Visitor for Count<'_> {
                 None => self.opaque(value)?,
             },
         }
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
-    fn item(&mut self, open: &mut Open, _: usize) -> Result<(), Stop> {
+    fn item(&mut self, open: &mut OpenExtent, _: usize) -> Result<(), ExtentStop> {
         open.before = self.bytes;
         Ok(())
     }
 
-    fn entry(&mut self, open: &mut Open, _: usize, _: &Value) -> Result<Entry, Stop> {
+    fn entry(&mut self, open: &mut OpenExtent, _: usize, _: &Value) -> Result<EntryStep, ExtentStop> {
         open.before = self.bytes;
-        Ok(Entry::Both)
+        Ok(EntryStep::Both)
     }
 
-    fn between(&mut self, open: &mut Open, _: &Value) -> Result<bool, Stop> {
+    fn between(&mut self, open: &mut OpenExtent, _: &Value) -> Result<bool, ExtentStop> {
         open.before = self.bytes;
         Ok(true)
     }
 
-    fn after(&mut self, open: &mut Open) -> Result<(), Stop> {
+    fn after(&mut self, open: &mut OpenExtent) -> Result<(), ExtentStop> {
         self.bytes = self.bytes.max(open.before.saturating_add(ELEMENT));
         self.add(0)
     }
 
-    fn leave(&mut self, open: Open) -> Result<(), Stop> {
+    fn leave(&mut self, open: OpenExtent) -> Result<(), ExtentStop> {
         self.texts -= usize::from(open.is_text);
         let bytes = self.bytes - open.outside;
         self.sizes().remember(open.place, bytes);
         Ok(())
     }
 
-    fn too_deep(&mut self, _: Open, place: Place<'_>) -> Result<(), Stop> {
-        Err(Stop::TooDeep(place.too_deep(self.names)))
+    fn too_deep(&mut self, _: OpenExtent, place: Place<'_>) -> Result<(), ExtentStop> {
+        Err(ExtentStop::TooDeep(place.too_deep(self.names)))
     }
 }
 

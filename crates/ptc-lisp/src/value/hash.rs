@@ -53,7 +53,7 @@ pub fn hash_key<S: BuildHasher>(key: &Value, seed: &S) -> u64 {
             hasher.finish()
         }
         _ => {
-            let mut walk = Walk::new(seed, ledger::left(), false);
+            let mut walk = HashWalk::new(seed, ledger::left(), false);
             let hash = walk.of(key);
             ledger::note(walk.steps);
             hash
@@ -65,12 +65,12 @@ pub fn hash_key<S: BuildHasher>(key: &Value, seed: &S) -> u64 {
 /// `limit` if it means nothing.
 pub fn stable_hash(value: &Value, limit: u64) -> (i64, u64) {
     let seed = FixedState::with_seed(7);
-    let mut walk = Walk::new(&seed, limit, true);
+    let mut walk = HashWalk::new(&seed, limit, true);
     let hash = walk.of(value);
     (i64::from((hash >> 16) as i32), walk.steps)
 }
 
-struct Walk<'s, S> {
+struct HashWalk<'s, S> {
     seed: &'s S,
     bound: Bound,
     steps: u64,
@@ -81,9 +81,9 @@ struct Walk<'s, S> {
     known: HashMap<usize, u64, FixedState>,
 }
 
-impl<'s, S: BuildHasher> Walk<'s, S> {
+impl<'s, S: BuildHasher> HashWalk<'s, S> {
     fn new(seed: &'s S, limit: u64, stable: bool) -> Self {
-        Walk {
+        HashWalk {
             seed,
             bound: Bound::new(limit),
             steps: 0,

@@ -30,7 +30,7 @@ pub enum Items {
 }
 
 /// A lazy sequence that must be realised before the walk can go on.
-pub type Pending = Shared<LazyObj>;
+pub type PendingSeq = Shared<LazyObj>;
 
 impl Items {
     /// The items of a value, or `None` if it cannot be walked.
@@ -61,7 +61,7 @@ impl Items {
         reason = "it may wait for a lazy sequence, which no iterator can"
     )]
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Value>, Pending> {
+    pub fn next(&mut self) -> Result<Option<Value>, PendingSeq> {
         match self {
             Items::Slice(body, at) => {
                 let item = body.items.get(*at).cloned();
@@ -113,7 +113,7 @@ impl Items {
         }
     }
 
-    fn next_in_chain(&mut self) -> Result<Option<Value>, Pending> {
+    fn next_in_chain(&mut self) -> Result<Option<Value>, PendingSeq> {
         loop {
             let Items::Chain(value) = self else { return self.next() };
             match value {
@@ -147,7 +147,7 @@ impl Items {
     }
 
     /// What is left as a sequence, nil if nothing is. Copies only what has no sequence form yet.
-    pub fn into_seq(mut self) -> Result<Value, Pending> {
+    pub fn into_seq(mut self) -> Result<Value, PendingSeq> {
         match self {
             Items::Slice(items, offset) if offset < items.items.len() => {
                 return Ok(SeqObj::tail(items, offset, false));

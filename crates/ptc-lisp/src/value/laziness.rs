@@ -9,7 +9,7 @@ use hashbrown::HashSet;
 
 use super::Value;
 use super::meter::lasting_address;
-use super::walk::{Parts, Place, Step, Visitor, walk};
+use super::walk::{Parts, Place, Visitor, WalkStep, walk};
 
 /// Walks shorter than this remember nothing.
 const LONG: u64 = 4096;
@@ -49,17 +49,17 @@ impl Visitor for Look {
     type Mark = Option<usize>;
     type Stop = Found;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Option<usize>>, Found> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Option<usize>>, Found> {
         self.steps += 1;
         if self.steps > self.limit {
             return Err(Found::TooLong);
         }
         if !value.shape().lazy {
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         }
         let place = if self.steps > LONG { lasting_address(value) } else { None };
         if place.is_some_and(|place| self.clean.contains(&place)) {
-            return Ok(Step::Done);
+            return Ok(WalkStep::Done);
         }
         // What a function captured is its own business.
         let parts = match value {
@@ -68,7 +68,7 @@ impl Visitor for Look {
             Value::Reduced(_) => Parts::held_by(value),
             _ => Parts::of(value),
         };
-        Ok(parts.map_or(Step::Done, |parts| Step::Into(parts, place)))
+        Ok(parts.map_or(WalkStep::Done, |parts| WalkStep::Into(parts, place)))
     }
 
     fn unrealised(&mut self, _: &mut Option<usize>, _: usize) -> Result<(), Found> {

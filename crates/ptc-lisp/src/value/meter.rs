@@ -49,11 +49,11 @@ pub struct Meter {
     bound: Bound,
     used: u64,
     depth: u16,
-    equal: HashSet<Pair, Unseeded>,
+    equal: HashSet<AddressPair, Unseeded>,
 }
 
 /// The addresses of two containers that stay alive during the walk, and whether numbers were strict.
-pub(super) type Pair = (usize, usize, bool);
+pub(super) type AddressPair = (usize, usize, bool);
 
 /// Walks shorter than this remember nothing.
 const LONG: u64 = 4096;
@@ -97,7 +97,7 @@ impl Meter {
 
     /// The pair to remember, once the walk has become long enough to bother.
     #[inline]
-    pub(super) fn pair(&self, a: &Value, b: &Value, strict: bool) -> Option<Pair> {
+    pub(super) fn pair(&self, a: &Value, b: &Value, strict: bool) -> Option<AddressPair> {
         if self.used < LONG {
             return None;
         }
@@ -105,12 +105,12 @@ impl Meter {
     }
 
     /// Whether the pair was found equal before.
-    pub(super) fn is_known(&self, pair: Pair) -> bool {
+    pub(super) fn is_known(&self, pair: AddressPair) -> bool {
         self.equal.contains(&pair)
     }
 
     /// Notes that the pair is equal.
-    pub(super) fn remember(&mut self, pair: Pair) {
+    pub(super) fn remember(&mut self, pair: AddressPair) {
         self.equal.insert(pair);
     }
 }

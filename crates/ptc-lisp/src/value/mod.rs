@@ -34,7 +34,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 
 use crate::builtins::BuiltinId;
-use crate::code::{Linked, Simple};
+use crate::code::{Linked, SimpleArity};
 use crate::decimal::Decimal;
 use crate::error::Error;
 use crate::names::Name;
@@ -264,7 +264,7 @@ pub struct Closure {
     /// The function's index in the unit.
     pub func: u32,
     /// How to call it quickly.
-    pub simple: Simple,
+    pub simple: SimpleArity,
     /// Captured values, shared with the other functions of a `letfn`.
     pub captures: Shared<[Value]>,
     /// See [`Shape`].

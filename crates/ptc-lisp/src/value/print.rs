@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hashbrown::HashMap;
 use num_bigint::BigInt;
 
-use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
+use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use super::{CellKind, CellObj, ExObj, Value};
 use crate::builtins::full_name;
 use crate::decimal::Decimal;
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Values that have no literal form.
-    fn opaque(&mut self, value: &Value) -> Result<Step<Around>, TooLong> {
+    fn opaque(&mut self, value: &Value) -> Result<WalkStep<Around>, TooLong> {
         match value {
             Value::Fn(body) => match body.unit.function_name(body.func) {
                 Some(name) => self.text(&format!("#<fn {name}>"))?,
@@ -207,22 +207,21 @@ impl<'a> Printer<'a> {
                     self.text("}")?;
                 } else {
                     self.text(", :data ")?;
-                    return Ok(Step::Into(Parts::listed(vec![ex.data.clone()]), Around::only("}")));
+                    return Ok(WalkStep::Into(Parts::listed(vec![ex.data.clone()]), Around::only("}")));
                 }
             }
             Value::Reduced(_) => {
                 self.text("#<reduced ")?;
-                return Ok(
-                    Parts::held_by(value).map_or(Step::Done, |parts| Step::Into(parts, Around::only(">")))
-                );
+                return Ok(Parts::held_by(value)
+                    .map_or(WalkStep::Done, |parts| WalkStep::Into(parts, Around::only(">"))));
             }
             _ => self.text("#<iterator>")?,
         }
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
     /// A cell may hold itself, so what it holds is shown only if it is small and leads to no further cell.
-    fn cell(&mut self, cell: &CellObj) -> Result<Step<Around>, TooLong> {
+    fn cell(&mut self, cell: &CellObj) -> Result<WalkStep<Around>, TooLong> {
         self.text(match cell.kind {
             CellKind::Atom => "#<atom ",
             CellKind::Volatile => "#<volatile ",
@@ -236,10 +235,10 @@ impl<'a> Printer<'a> {
         })?;
         let state = cell.state.borrow();
         if state.ready && self.is_simple(cell, &state.value)? {
-            return Ok(Step::Into(Parts::listed(vec![state.value.clone()]), Around::only(">")));
+            return Ok(WalkStep::Into(Parts::listed(vec![state.value.clone()]), Around::only(">")));
         }
         self.text(if state.ready { "…>" } else { "pending>" })?;
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
     /// Whether what a cell holds is small and leads to no further cell: only plain data does not, at any depth.
@@ -253,7 +252,7 @@ impl<'a> Printer<'a> {
         let shape = value.shape();
         let left = self.fuel.saturating_sub(self.work as u64);
         let room = usize::try_from(left).map_or(PARTS, |left| left.min(PARTS));
-        let mut look = Simple { room };
+        let mut look = SimplicityCheck { room };
         let simple = shape.depth <= LEVELS && !shape.lazy && walk(value, &mut look).is_ok();
         self.work = self.work.saturating_add(room - look.room);
         if !simple && look.room == 0 && room < PARTS {
@@ -327,7 +326,7 @@ impl Visitor for Printer<'_> {
     type Mark = Around;
     type Stop = TooLong;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Around>, TooLong> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Around>, TooLong> {
         match value {
             Value::Unbound => self.text("#<unbound>")?,
             Value::Nil => self.text("nil")?,
@@ -364,11 +363,11 @@ impl Visitor for Printer<'_> {
             },
             Value::Cell(cell) => return self.cell(cell),
             _ => match Parts::of(value) {
-                Some(parts) => return Ok(Step::Into(parts, self.open(value)?)),
+                Some(parts) => return Ok(WalkStep::Into(parts, self.open(value)?)),
                 None => return self.opaque(value),
             },
         }
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
     fn item(&mut self, around: &mut Around, at: usize) -> Result<(), TooLong> {
@@ -378,9 +377,9 @@ impl Visitor for Printer<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, around: &mut Around, at: usize, _: &Value) -> Result<Entry, TooLong> {
+    fn entry(&mut self, around: &mut Around, at: usize, _: &Value) -> Result<EntryStep, TooLong> {
         self.item(around, at)?;
-        Ok(Entry::Both)
+        Ok(EntryStep::Both)
     }
 
     fn between(&mut self, _: &mut Around, key: &Value) -> Result<bool, TooLong> {
@@ -454,25 +453,25 @@ pub fn is_hidden_key(key: &Value, names: &Names) -> bool {
 }
 
 /// Looks for what is not simple.
-struct Simple {
+struct SimplicityCheck {
     room: usize,
 }
 
 /// It is not simple.
 struct Odd;
 
-impl Visitor for Simple {
+impl Visitor for SimplicityCheck {
     type Mark = ();
     type Stop = Odd;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<()>, Odd> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, Odd> {
         self.room = self.room.checked_sub(1).ok_or(Odd)?;
         match value {
             Value::Vec(_) | Value::Map(_) | Value::Set(_) => {
-                Ok(Parts::of(value).map_or(Step::Done, |parts| Step::Into(parts, ())))
+                Ok(Parts::of(value).map_or(WalkStep::Done, |parts| WalkStep::Into(parts, ())))
             }
-            Value::Time(_) | Value::Range(_) => Ok(Step::Done),
-            _ if value.is_scalar() => Ok(Step::Done),
+            Value::Time(_) | Value::Range(_) => Ok(WalkStep::Done),
+            _ if value.is_scalar() => Ok(WalkStep::Done),
             _ => Err(Odd),
         }
     }

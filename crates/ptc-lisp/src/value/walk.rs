@@ -26,7 +26,7 @@ pub trait Visitor {
     type Stop;
 
     /// A value: done with it, or to be walked part by part.
-    fn enter(&mut self, value: &Value) -> Result<Step<Self::Mark>, Self::Stop>;
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<Self::Mark>, Self::Stop>;
 
     /// Before item number `at` of the value.
     fn item(&mut self, mark: &mut Self::Mark, at: usize) -> Result<(), Self::Stop> {
@@ -35,9 +35,9 @@ pub trait Visitor {
     }
 
     /// Before entry number `at` of the value.
-    fn entry(&mut self, mark: &mut Self::Mark, at: usize, key: &Value) -> Result<Entry, Self::Stop> {
+    fn entry(&mut self, mark: &mut Self::Mark, at: usize, key: &Value) -> Result<EntryStep, Self::Stop> {
         let _ = (mark, at, key);
-        Ok(Entry::Both)
+        Ok(EntryStep::Both)
     }
 
     /// Between a key and its value; whether the value is walked.
@@ -72,7 +72,7 @@ pub trait Visitor {
 
 /// How a walk goes on with a value.
 #[derive(Debug)]
-pub enum Step<Mark> {
+pub enum WalkStep<Mark> {
     /// There is no more to it.
     Done,
     /// With its parts.
@@ -81,7 +81,7 @@ pub enum Step<Mark> {
 
 /// How a walk goes on with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum EntryStep {
     /// With the key, then with what stands under it.
     Both,
     /// With what stands under the key.
@@ -92,7 +92,7 @@ pub enum Entry {
 /// or an array may change hands while somebody looks.
 #[derive(Debug)]
 pub struct Parts {
-    source: Source,
+    source: PartSource,
     /// Parts that are done.
     at: usize,
     /// Whether the key of the entry is done.
@@ -102,7 +102,7 @@ pub struct Parts {
 }
 
 #[derive(Debug)]
-enum Source {
+enum PartSource {
     Slice(Shared<VecObj>, usize),
     Captures(Shared<[Value]>),
     Items(Items),
@@ -113,7 +113,7 @@ enum Source {
 }
 
 /// The next part.
-enum Part<'p> {
+enum NextPart<'p> {
     Item(&'p Value),
     Key(&'p Value),
     Value(&'p Value, &'p Value),
@@ -125,18 +125,18 @@ impl Parts {
     /// The parts of a collection: items, or entries of a map. Arrays are collections.
     pub fn of(value: &Value) -> Option<Parts> {
         Some(Parts::from(match value {
-            Value::Vec(body) => Source::Slice(body.clone(), 0),
-            Value::Seq(body) if body.is_tail() => Source::Slice(body.items.clone(), body.offset),
-            Value::Map(body) => Source::Entries(body.clone(), 0),
-            Value::Sorted(body) if !body.is_set => Source::Sorted(body.clone()),
+            Value::Vec(body) => PartSource::Slice(body.clone(), 0),
+            Value::Seq(body) if body.is_tail() => PartSource::Slice(body.items.clone(), body.offset),
+            Value::Map(body) => PartSource::Entries(body.clone(), 0),
+            Value::Sorted(body) if !body.is_set => PartSource::Sorted(body.clone()),
             Value::Seq(_)
             | Value::Cons(_)
             | Value::Range(_)
             | Value::Lazy(_)
             | Value::Set(_)
-            | Value::Sorted(_) => Source::Items(Items::over(value)?),
+            | Value::Sorted(_) => PartSource::Items(Items::over(value)?),
             Value::Cell(_) => match Items::over(value)? {
-                Items::Slice(body, from) => Source::Slice(body, from),
+                Items::Slice(body, from) => PartSource::Slice(body, from),
                 _ => return None,
             },
             _ => return None,
@@ -150,75 +150,75 @@ impl Parts {
             Value::Cell(cell) => Parts::listed(vec![cell.state.borrow().value.clone()]),
             Value::Ex(ex) => Parts::listed(vec![ex.data.clone(), ex.cause.clone()]),
             Value::Reduced(value) => Parts::listed(vec![(**value).clone()]),
-            Value::Fn(body) => Parts::from(Source::Captures(body.captures.clone())),
+            Value::Fn(body) => Parts::from(PartSource::Captures(body.captures.clone())),
             _ => return None,
         })
     }
 
     /// Some values.
     pub fn listed(values: Vec<Value>) -> Parts {
-        Parts::from(Source::Listed(values))
+        Parts::from(PartSource::Listed(values))
     }
 
     /// Entries in an order that is not the map's.
     pub fn members(members: Vec<(Value, Value)>) -> Parts {
-        Parts::from(Source::Members(members))
+        Parts::from(PartSource::Members(members))
     }
 
-    fn from(source: Source) -> Parts {
+    fn from(source: PartSource) -> Parts {
         Parts { source, at: 0, half: false, held: Value::Nil }
     }
 
     /// How many parts there are in all, if that is known without walking.
     pub fn count(&self) -> Option<usize> {
         Some(match &self.source {
-            Source::Slice(body, from) => body.items.len().saturating_sub(*from),
-            Source::Captures(values) => values.len(),
-            Source::Items(items) => items.len_hint()?,
-            Source::Entries(map, _) => map.len(),
-            Source::Sorted(body) => body.entries.len(),
-            Source::Members(members) => members.len(),
-            Source::Listed(values) => values.len(),
+            PartSource::Slice(body, from) => body.items.len().saturating_sub(*from),
+            PartSource::Captures(values) => values.len(),
+            PartSource::Items(items) => items.len_hint()?,
+            PartSource::Entries(map, _) => map.len(),
+            PartSource::Sorted(body) => body.entries.len(),
+            PartSource::Members(members) => members.len(),
+            PartSource::Listed(values) => values.len(),
         })
     }
 
     /// Whether the parts are entries.
     fn has_entries(&self) -> bool {
-        matches!(self.source, Source::Entries(..) | Source::Sorted(_) | Source::Members(_))
+        matches!(self.source, PartSource::Entries(..) | PartSource::Sorted(_) | PartSource::Members(_))
     }
 
     #[inline]
-    fn current(&mut self) -> Part<'_> {
+    fn current(&mut self) -> NextPart<'_> {
         if self.has_entries() {
             return match self.pair() {
-                Some((key, value)) if self.half => Part::Value(key, value),
-                Some((key, _)) => Part::Key(key),
-                None => Part::End,
+                Some((key, value)) if self.half => NextPart::Value(key, value),
+                Some((key, _)) => NextPart::Key(key),
+                None => NextPart::End,
             };
         }
         let item = match &mut self.source {
-            Source::Slice(body, from) => body.items.get(*from + self.at),
-            Source::Captures(values) => values.get(self.at),
-            Source::Listed(values) => values.get(self.at),
-            Source::Items(items) => match items.next() {
+            PartSource::Slice(body, from) => body.items.get(*from + self.at),
+            PartSource::Captures(values) => values.get(self.at),
+            PartSource::Listed(values) => values.get(self.at),
+            PartSource::Items(items) => match items.next() {
                 Ok(Some(item)) => {
                     self.held = item;
                     Some(&self.held)
                 }
                 Ok(None) => None,
-                Err(_) => return Part::Unrealised,
+                Err(_) => return NextPart::Unrealised,
             },
-            Source::Entries(..) | Source::Sorted(_) | Source::Members(_) => None,
+            PartSource::Entries(..) | PartSource::Sorted(_) | PartSource::Members(_) => None,
         };
-        item.map_or(Part::End, Part::Item)
+        item.map_or(NextPart::End, NextPart::Item)
     }
 
     /// The entry that the walk has come to.
     fn pair(&self) -> Option<(&Value, &Value)> {
         match &self.source {
-            Source::Entries(map, slot) => map.slot_from(*slot).map(|(entry, _)| entry),
-            Source::Sorted(body) => body.entries.get(self.at).map(|(key, value)| (key, value)),
-            Source::Members(members) => members.get(self.at).map(|(key, value)| (key, value)),
+            PartSource::Entries(map, slot) => map.slot_from(*slot).map(|(entry, _)| entry),
+            PartSource::Sorted(body) => body.entries.get(self.at).map(|(key, value)| (key, value)),
+            PartSource::Members(members) => members.get(self.at).map(|(key, value)| (key, value)),
             _ => None,
         }
     }
@@ -226,7 +226,7 @@ impl Parts {
     /// Goes to the next item or entry.
     #[inline]
     fn advance(&mut self) {
-        if let Source::Entries(map, slot) = &mut self.source {
+        if let PartSource::Entries(map, slot) = &mut self.source {
             *slot = map.slot_from(*slot).map_or(*slot, |(_, next)| next);
         }
         self.at += 1;
@@ -234,7 +234,7 @@ impl Parts {
     }
 }
 
-struct Frame<Mark> {
+struct WalkFrame<Mark> {
     parts: Parts,
     mark: Mark,
     /// Where the value is in memory; tells one that holds itself.
@@ -243,25 +243,25 @@ struct Frame<Mark> {
 
 /// Walks a value with all its parts, in order.
 pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
-    let mut frames: Vec<Frame<V::Mark>> = Vec::new();
+    let mut frames: Vec<WalkFrame<V::Mark>> = Vec::new();
     match visitor.enter(value) {
-        Ok(Step::Done) => return Ok(()),
-        Ok(Step::Into(parts, mark)) => frames.push(Frame { parts, mark, address: place_of(value) }),
+        Ok(WalkStep::Done) => return Ok(()),
+        Ok(WalkStep::Into(parts, mark)) => frames.push(WalkFrame { parts, mark, address: place_of(value) }),
         Err(stop) => {
             visitor.stopped(Place { frames: &Places(&frames), address: None });
             return Err(stop);
         }
     }
-    while let Some(Frame { parts, mark, .. }) = frames.last_mut() {
+    while let Some(WalkFrame { parts, mark, .. }) = frames.last_mut() {
         let at = parts.at;
         let (value, is_key) = match parts.current() {
-            Part::Item(value) => {
+            NextPart::Item(value) => {
                 visitor.item(mark, at)?;
                 (value, false)
             }
-            Part::Key(key) => match visitor.entry(mark, at, key) {
-                Ok(Entry::Both) => (key, true),
-                Ok(Entry::Value) => {
+            NextPart::Key(key) => match visitor.entry(mark, at, key) {
+                Ok(EntryStep::Both) => (key, true),
+                Ok(EntryStep::Value) => {
                     parts.half = true;
                     continue;
                 }
@@ -271,18 +271,18 @@ pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
                     return Err(stop);
                 }
             },
-            Part::Value(key, value) => match visitor.between(mark, key)? {
+            NextPart::Value(key, value) => match visitor.between(mark, key)? {
                 true => (value, false),
                 false => {
                     parts.advance();
                     continue;
                 }
             },
-            part @ (Part::Unrealised | Part::End) => {
-                if let Part::Unrealised = part {
+            part @ (NextPart::Unrealised | NextPart::End) => {
+                if let NextPart::Unrealised = part {
                     visitor.unrealised(mark, at)?;
                 }
-                if let Some(Frame { mark, .. }) = frames.pop() {
+                if let Some(WalkFrame { mark, .. }) = frames.pop() {
                     visitor.leave(mark)?;
                 }
                 ended(&mut frames, visitor)?;
@@ -290,7 +290,7 @@ pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
             }
         };
         match visitor.enter(value) {
-            Ok(Step::Done) => {
+            Ok(WalkStep::Done) => {
                 if is_key {
                     parts.half = true
                 } else {
@@ -298,10 +298,10 @@ pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
                 }
                 visitor.after(mark)?;
             }
-            Ok(Step::Into(inner, inner_mark)) => {
+            Ok(WalkStep::Into(inner, inner_mark)) => {
                 let address = place_of(value);
                 if frames.len() < usize::from(DEEPEST) {
-                    frames.push(Frame { parts: inner, mark: inner_mark, address });
+                    frames.push(WalkFrame { parts: inner, mark: inner_mark, address });
                     continue;
                 }
                 visitor.too_deep(inner_mark, Place { frames: &Places(&frames), address })?;
@@ -317,8 +317,8 @@ pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
 }
 
 /// The part that the innermost value waits for is done.
-fn ended<V: Visitor>(frames: &mut [Frame<V::Mark>], visitor: &mut V) -> Result<(), V::Stop> {
-    let Some(Frame { parts, mark, .. }) = frames.last_mut() else { return Ok(()) };
+fn ended<V: Visitor>(frames: &mut [WalkFrame<V::Mark>], visitor: &mut V) -> Result<(), V::Stop> {
+    let Some(WalkFrame { parts, mark, .. }) = frames.last_mut() else { return Ok(()) };
     if parts.has_entries() && !parts.half {
         parts.half = true;
     } else {
@@ -337,25 +337,25 @@ fn place_of(value: &Value) -> Option<usize> {
 /// Where in a value something lies: told in messages.
 #[derive(Clone, Copy)]
 pub struct Place<'p> {
-    frames: &'p dyn Steps,
+    frames: &'p dyn PathSteps,
     address: Option<usize>,
 }
 
-trait Steps {
+trait PathSteps {
     fn count(&self) -> usize;
     fn step(&self, at: usize, names: &Names) -> String;
     fn address(&self, at: usize) -> Option<usize>;
 }
 
-struct Places<'f, Mark>(&'f [Frame<Mark>]);
+struct Places<'f, Mark>(&'f [WalkFrame<Mark>]);
 
-impl<Mark> Steps for Places<'_, Mark> {
+impl<Mark> PathSteps for Places<'_, Mark> {
     fn count(&self) -> usize {
         self.0.len()
     }
 
     fn step(&self, at: usize, names: &Names) -> String {
-        let Some(Frame { parts, .. }) = self.0.get(at) else { return String::new() };
+        let Some(WalkFrame { parts, .. }) = self.0.get(at) else { return String::new() };
         match parts.pair() {
             Some((key, _)) => key_step(key, names),
             None => format!("[{}]", parts.at),

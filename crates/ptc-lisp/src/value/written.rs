@@ -15,7 +15,7 @@ use super::Value;
 use super::meter::Sizes;
 use super::print::{float_text, is_readable_keyword};
 use super::seq::goes_on_with_itself;
-use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
+use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use crate::names::Names;
 
 /// What the code of a function counts where its text is not known.
@@ -24,13 +24,13 @@ const FUNCTION: usize = 64;
 /// The bytes of a value's text, or a number beyond `limit` as soon as it is more.
 pub fn written(value: &Value, names: &Names, limit: usize) -> usize {
     let seen = HashSet::with_hasher(FixedState::with_seed(7));
-    let mut count = Count { names, limit, bytes: 0, seen, sizes: Sizes::new() };
+    let mut count = TextCount { names, limit, bytes: 0, seen, sizes: Sizes::new() };
     // Ending early only says that it is more than the limit.
     let _ = walk(value, &mut count);
     count.bytes
 }
 
-struct Count<'a> {
+struct TextCount<'a> {
     names: &'a Names,
     limit: usize,
     bytes: usize,
@@ -45,41 +45,46 @@ struct TooLarge;
 
 /// What parts add to their own text.
 #[derive(Clone, Copy)]
-struct Around {
+struct Overhead {
     between: usize,
     inside: usize,
     end: usize,
 }
 
-const ITEMS: Around = Around { between: 1, inside: 0, end: 2 };
-const ENTRIES: Around = Around { between: 2, inside: 1, end: 2 };
-const HELD: Around = Around { between: 0, inside: 0, end: 0 };
+const ITEMS: Overhead = Overhead { between: 1, inside: 0, end: 2 };
+const ENTRIES: Overhead = Overhead { between: 2, inside: 1, end: 2 };
+const HELD: Overhead = Overhead { between: 0, inside: 0, end: 0 };
 
 /// A container of which parts are still to come.
-struct Open {
-    around: Around,
+struct OpenText {
+    around: Overhead,
     /// Where it is, if its size is to be remembered.
     place: Option<usize>,
     /// The bytes before it, and the functions and cells that had been seen.
     before: (usize, usize),
 }
 
-impl Count<'_> {
+impl TextCount<'_> {
     fn add(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes <= self.limit { Ok(()) } else { Err(TooLarge) }
     }
 
-    fn open(&mut self, value: &Value, parts: Parts, around: Around) -> Result<Step<Open>, TooLarge> {
+    fn open(
+        &mut self,
+        value: &Value,
+        parts: Parts,
+        around: Overhead,
+    ) -> Result<WalkStep<OpenText>, TooLarge> {
         let (place, known) = self.sizes.look(value);
         if let Some(bytes) = known {
-            return self.add(bytes).map(|()| Step::Done);
+            return self.add(bytes).map(|()| WalkStep::Done);
         }
-        Ok(Step::Into(parts, Open { around, place, before: (self.bytes, self.seen.len()) }))
+        Ok(WalkStep::Into(parts, OpenText { around, place, before: (self.bytes, self.seen.len()) }))
     }
 
     /// Values that are no data.
-    fn rare(&mut self, value: &Value) -> Result<Step<Open>, TooLarge> {
+    fn rare(&mut self, value: &Value) -> Result<WalkStep<OpenText>, TooLarge> {
         let known = match value {
             Value::Fn(body) => {
                 self.add(FUNCTION)?;
@@ -100,7 +105,7 @@ impl Count<'_> {
             Value::Ex(body) => {
                 self.add(20 + body.error.message.len())?;
                 if body.data.is_nil() {
-                    return Ok(Step::Done);
+                    return Ok(WalkStep::Done);
                 }
                 return self.open(value, Parts::listed(vec![body.data.clone()]), HELD);
             }
@@ -115,16 +120,16 @@ impl Count<'_> {
         };
         match Parts::held_by(value) {
             Some(parts) if !known => self.open(value, parts, HELD),
-            _ => Ok(Step::Done),
+            _ => Ok(WalkStep::Done),
         }
     }
 }
 
-impl Visitor for Count<'_> {
-    type Mark = Open;
+impl Visitor for TextCount<'_> {
+    type Mark = OpenText;
     type Stop = TooLarge;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Open>, TooLarge> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<OpenText>, TooLarge> {
         match value {
             Value::Unbound | Value::Nil => self.add(3)?,
             Value::Bool(value) => self.add(if *value { 4 } else { 5 })?,
@@ -159,29 +164,29 @@ impl Visitor for Count<'_> {
                 None => return self.rare(value),
             },
         }
-        Ok(Step::Done)
+        Ok(WalkStep::Done)
     }
 
-    fn item(&mut self, open: &mut Open, at: usize) -> Result<(), TooLarge> {
+    fn item(&mut self, open: &mut OpenText, at: usize) -> Result<(), TooLarge> {
         self.add(if at > 0 { open.around.between } else { 0 })
     }
 
-    fn entry(&mut self, open: &mut Open, at: usize, _: &Value) -> Result<Entry, TooLarge> {
+    fn entry(&mut self, open: &mut OpenText, at: usize, _: &Value) -> Result<EntryStep, TooLarge> {
         self.item(open, at)?;
-        Ok(Entry::Both)
+        Ok(EntryStep::Both)
     }
 
-    fn between(&mut self, open: &mut Open, _: &Value) -> Result<bool, TooLarge> {
+    fn between(&mut self, open: &mut OpenText, _: &Value) -> Result<bool, TooLarge> {
         self.add(open.around.inside)?;
         Ok(true)
     }
 
-    fn unrealised(&mut self, open: &mut Open, at: usize) -> Result<(), TooLarge> {
+    fn unrealised(&mut self, open: &mut OpenText, at: usize) -> Result<(), TooLarge> {
         self.item(open, at)?;
         self.add("...".len())
     }
 
-    fn leave(&mut self, open: Open) -> Result<(), TooLarge> {
+    fn leave(&mut self, open: OpenText) -> Result<(), TooLarge> {
         self.add(open.around.end)?;
         let (bytes, seen) = open.before;
         // What was seen here for the first time counts less from now on.
@@ -191,7 +196,7 @@ impl Visitor for Count<'_> {
         Ok(())
     }
 
-    fn too_deep(&mut self, _: Open, _: Place<'_>) -> Result<(), TooLarge> {
+    fn too_deep(&mut self, _: OpenText, _: Place<'_>) -> Result<(), TooLarge> {
         self.add("…".len())
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_agent::model::{Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request, TextSink};
 
 use super::recording::Entry;
 
@@ -27,7 +27,7 @@ impl Recorder {
 }
 
 impl Model for Recorder {
-    fn reply(&self, request: Arc<Request>, chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         let asked: Pending<Result<Reply, ModelError>> = match &self.inner {
             Llm::Model(model) => model.reply(request.clone(), chunk),
             Llm::Function(function) => Box::pin(std::future::ready(function(&request))),

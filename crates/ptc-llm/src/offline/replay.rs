@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::model::{Chunk, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_agent::model::{Model, ModelError, ModelErrorKind, Pending, Reply, Request, TextSink};
 
 use super::digest::Digest;
 use super::nearest;
@@ -43,7 +43,7 @@ impl Replay {
 }
 
 impl Model for Replay {
-    fn reply(&self, request: Arc<Request>, _chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, _chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         Box::pin(std::future::ready(self.answer(&request)))
     }
 

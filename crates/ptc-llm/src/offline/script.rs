@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::model::{Chunk, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_agent::model::{Model, ModelError, ModelErrorKind, Pending, Reply, Request, TextSink};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -171,7 +171,7 @@ impl Script {
 }
 
 impl Model for Script {
-    fn reply(&self, request: Arc<Request>, _chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, _chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         Box::pin(std::future::ready(self.answer(&request)))
     }
 

@@ -1,6 +1,6 @@
 //! A reply while it comes: text and tool calls in pieces, then the whole.
 
-use ptc_agent::model::{Chunk, Reply, Tokens, ToolCall};
+use ptc_agent::model::{Reply, TextSink, Tokens, ToolCall};
 use serde_json::{Map, Value as Json};
 
 use super::fault::{Class, Fault};
@@ -21,7 +21,7 @@ struct Piece {
 pub(super) struct Draft {
     text: String,
     calls: Vec<Piece>,
-    chunk: Option<Chunk>,
+    chunk: Option<TextSink>,
     pub(super) tokens: Option<Tokens>,
     /// The provider said that the reply is complete.
     pub(super) ended: bool,
@@ -34,7 +34,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(chunk: Option<Chunk>) -> Self {
+    pub(super) fn new(chunk: Option<TextSink>) -> Self {
         Draft { chunk, ..Draft::default() }
     }
 

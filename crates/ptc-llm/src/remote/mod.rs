@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ptc_agent::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
+use ptc_agent::model::{Llm, Model, ModelError, Pending, Reply, Request, TextSink};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::prices;
@@ -125,7 +125,7 @@ fn region(settings: &Settings) -> String {
 }
 
 impl Inner {
-    async fn ask(&self, request: &Request, chunk: Option<Chunk>) -> Result<Reply, Fault> {
+    async fn ask(&self, request: &Request, chunk: Option<TextSink>) -> Result<Reply, Fault> {
         let options = Options::of(request, &self.target.options)?;
         let mut attempts = self.settings.attempts;
         attempts.most = options.max_attempts.unwrap_or(attempts.most).max(1);
@@ -152,7 +152,12 @@ impl Inner {
     }
 
     /// One attempt, within the limit of time for all of it.
-    async fn once(&self, request: &Request, options: Options, chunk: Option<Chunk>) -> Result<Reply, Fault> {
+    async fn once(
+        &self,
+        request: &Request,
+        options: Options,
+        chunk: Option<TextSink>,
+    ) -> Result<Reply, Fault> {
         let limit = self.settings.total_timeout;
         let late =
             || Fault::new(Class::Timeout, format!("the reply took longer than {} ms", limit.as_millis()));
@@ -163,7 +168,7 @@ impl Inner {
         &self,
         request: &Request,
         options: Options,
-        chunk: Option<Chunk>,
+        chunk: Option<TextSink>,
     ) -> Result<Reply, Fault> {
         let stream = chunk.is_some();
         let mut draft = Draft::new(chunk);
@@ -245,7 +250,7 @@ impl Inner {
     }
 }
 
-fn watched(chunk: Chunk, said: Arc<AtomicBool>) -> Chunk {
+fn watched(chunk: TextSink, said: Arc<AtomicBool>) -> TextSink {
     Arc::new(move |text: &str| {
         said.store(true, Ordering::Relaxed);
         chunk(text);
@@ -253,7 +258,7 @@ fn watched(chunk: Chunk, said: Arc<AtomicBool>) -> Chunk {
 }
 
 impl Model for Remote {
-    fn reply(&self, request: Arc<Request>, chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, chunk: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         let inner = self.inner.clone();
         Box::pin(async move {
             let reply = inner.ask(&request, chunk).await;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ptc_agent::model::{Chunk, Model, ModelError, Reply, Request};
+use ptc_agent::model::{Model, ModelError, Reply, Request, TextSink};
 use ptc_llm::{Provider, Remote, Settings, Target};
 use serde_json::Value as Json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -188,7 +188,7 @@ impl Setup {
 
     pub async fn ask_streaming(&self, request: Request) -> Result<Reply, ModelError> {
         let pieces = self.pieces.clone();
-        let chunk: Chunk =
+        let chunk: TextSink =
             Arc::new(move |text| pieces.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned()));
         self.model.reply(Arc::new(request), Some(chunk)).await
     }

@@ -75,18 +75,18 @@ pub struct Progress {
 
 /// Whether a call stands in the queue of its owner, or since when it does not. Its time does not count there.
 #[derive(Clone, Debug)]
-pub struct Line(Arc<watch::Sender<Option<Instant>>>);
+pub struct QueueState(Arc<watch::Sender<Option<Instant>>>);
 
-impl Default for Line {
+impl Default for QueueState {
     fn default() -> Self {
-        Line(Arc::new(watch::Sender::new(Some(Instant::now()))))
+        QueueState(Arc::new(watch::Sender::new(Some(Instant::now()))))
     }
 }
 
-impl Line {
+impl QueueState {
     /// Stands in the queue until what is given is dropped.
     pub(crate) fn stand(&self) -> impl Drop + use<> {
-        struct Stands(Line);
+        struct Stands(QueueState);
         impl Drop for Stands {
             fn drop(&mut self) {
                 self.0.0.send_replace(Some(Instant::now()));
@@ -127,7 +127,7 @@ pub struct Signals {
     /// Where to report progress, if the client asked for it.
     pub progress: Option<UnboundedSender<Progress>>,
     /// Where the call stands in the queue of its owner.
-    pub line: Line,
+    pub line: QueueState,
     /// The id of the request as text, for records.
     pub request_id: String,
     /// The key by which the client knows the request, should it send it again.

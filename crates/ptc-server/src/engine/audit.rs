@@ -13,14 +13,14 @@ const NAME: usize = 200;
 
 /// A decision about one call.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct AuditLine {
     call: u64,
     tool: String,
     what: &'static str,
 }
 
 /// What is to be told of decisions about calls that wait.
-pub fn lines(pending: &[PendingCall], decisions: &[(u64, Decision)]) -> Vec<Line> {
+pub fn lines(pending: &[PendingCall], decisions: &[(u64, Decision)]) -> Vec<AuditLine> {
     let line = |(id, decision): &(u64, Decision)| {
         let call = pending.iter().find(|call| call.id == *id);
         let what = match decision {
@@ -28,15 +28,15 @@ pub fn lines(pending: &[PendingCall], decisions: &[(u64, Decision)]) -> Vec<Line
             Decision::Edit(_) => "edited",
             Decision::Reject(_) => "rejected",
         };
-        Line { call: *id, tool: call.map(named).unwrap_or_default(), what }
+        AuditLine { call: *id, tool: call.map(named).unwrap_or_default(), what }
     };
     decisions.iter().map(line).collect()
 }
 
 /// Tells of decisions that were taken. One that is taken again goes on with what a server left that ended.
-pub fn decided(who: &str, ticket: &str, again: bool, lines: &[Line]) {
+pub fn decided(who: &str, ticket: &str, again: bool, lines: &[AuditLine]) {
     let who = cut(who, NAME);
-    for Line { call, tool, what } in lines {
+    for AuditLine { call, tool, what } in lines {
         tracing::info!(target: TARGET, who, ticket, call = *call, tool = tool.as_str(), decision = *what, again);
     }
 }
@@ -68,7 +68,7 @@ mod tests {
             (4, Decision::Edit(json!({"to": "bob"}))),
             (4, Decision::Reject("no".to_owned())),
         ];
-        let line = |call, tool: &str, what| Line { call, tool: tool.to_owned(), what };
+        let line = |call, tool: &str, what| AuditLine { call, tool: tool.to_owned(), what };
         assert_eq!(
             lines(&pending, &decisions),
             [line(3, "crm/put", "approved"), line(4, "mail", "edited"), line(4, "mail", "rejected")]

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::api::{Args, Caller};
 use super::evaluate::limits;
-use super::{Answered, Engine, Facts, Reason, args, envelope, fixed};
+use super::{Answered, CallFacts, Engine, Reason, args, envelope, fixed};
 
 /// What was found of a program.
 type Checked = Result<Manifest, Vec<Error>>;
@@ -31,7 +31,7 @@ impl Engine {
             }
         };
         self.redactor.redact_json(&mut object);
-        let facts = Facts { program: Some(source), ..Facts::default() };
+        let facts = CallFacts { program: Some(source), ..CallFacts::default() };
         Answered { facts, ..Answered::new(envelope::plain(object, false), None) }
     }
 

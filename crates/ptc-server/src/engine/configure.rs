@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Map, Value as Json};
 
 use super::roles::Policy;
-use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings, Task};
+use super::settings::{Debug, LogRetention, Payloads, Profile, SessionSettings, Settings, Task};
 use super::{Keys, Parts};
 use crate::options::{self, ApprovalPage, Options, ResponseProfile, TracePayloads};
 
@@ -72,7 +72,7 @@ impl Settings {
             ticket_ttl: Duration::from_millis(options.ticket_ttl_ms),
             tickets_per_owner: options.max_tickets_per_owner,
             ticket_bytes_per_owner: options.max_ticket_bytes_per_owner,
-            sessions: options.sessions.then(|| Sessions::of(options)).transpose()?,
+            sessions: options.sessions.then(|| SessionSettings::of(options)).transpose()?,
             debug: options.debug_tool.then(|| Debug {
                 ring_size: size(options.debug_ring_size.get()),
                 max_response_bytes: size(options.max_debug_response_bytes.get()),
@@ -83,11 +83,11 @@ impl Settings {
     }
 }
 
-impl Sessions {
-    fn of(options: &Options) -> Result<Sessions, String> {
-        let kept = |entries, bytes| Kept { entries: size(entries), bytes: size(bytes) };
+impl SessionSettings {
+    fn of(options: &Options) -> Result<SessionSettings, String> {
+        let kept = |entries, bytes| LogRetention { entries: size(entries), bytes: size(bytes) };
         let tags = options.turn_log_tags.iter();
-        Ok(Sessions {
+        Ok(SessionSettings {
             most: size(options.max_sessions),
             per_owner: size(options.max_sessions_per_owner),
             live: size(options.max_live_sessions),

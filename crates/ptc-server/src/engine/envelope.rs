@@ -10,7 +10,7 @@ use super::text::{cut, json_bytes, quoted_bytes, without_tags};
 
 /// How much of an answer is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct AnswerBounds {
     /// Bytes of a result that is shown whole.
     pub result_bytes: usize,
     /// Bytes of printed lines.
@@ -22,9 +22,9 @@ pub struct Bounds {
 /// Bytes of feedback.
 const FEEDBACK_BYTES: usize = 8 << 10;
 
-impl Bounds {
+impl AnswerBounds {
     /// The bounds of a server's answers. What is shown is in them once or twice, with quotes that may double it.
-    pub const fn of(settings: &Settings) -> Bounds {
+    pub const fn of(settings: &Settings) -> AnswerBounds {
         let Settings { result_bytes, prints_bytes, .. } = *settings;
         let shown = result_bytes.saturating_add(prints_bytes);
         let envelope_bytes = match settings.profile {
@@ -32,7 +32,7 @@ impl Bounds {
             Profile::Structured => (32_usize << 10).saturating_add(shown.saturating_mul(4)),
             Profile::Debug => (448_usize << 10).saturating_add(shown.saturating_mul(4)),
         };
-        Bounds { result_bytes, prints_bytes, envelope_bytes }
+        AnswerBounds { result_bytes, prints_bytes, envelope_bytes }
     }
 }
 
@@ -120,7 +120,7 @@ const SLIM_TEXT_BYTES: usize = 16 << 10;
 
 /// The envelope of a payload.
 pub fn envelope(payload: &Payload, settings: &Settings, family: Family) -> Reply {
-    let (bounds, profile) = (Bounds::of(settings), settings.profile);
+    let (bounds, profile) = (AnswerBounds::of(settings), settings.profile);
     let mut full = full(payload, &bounds);
     let is_error = payload.error.is_some();
     let view = |full: &Map<String, Json>| match profile {
@@ -175,7 +175,7 @@ pub fn fixed(reason: &str, message: &str, feedback: &str) -> Reply {
 }
 
 /// All fields within the bounds of a profile.
-fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
+fn full(payload: &Payload, bounds: &AnswerBounds) -> Map<String, Json> {
     let mut full = Map::new();
     let mut put = |key: &str, value: Json| {
         full.insert(key.to_owned(), value);
@@ -225,7 +225,7 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
 }
 
 /// A validated value is exact or absent; what it is stands in its place, as its line says if that does.
-fn put_validated(value: &Json, line: Option<&str>, bounds: &Bounds, put: &mut impl FnMut(&str, Json)) {
+fn put_validated(value: &Json, line: Option<&str>, bounds: &AnswerBounds, put: &mut impl FnMut(&str, Json)) {
     let bytes = json_bytes(value);
     if bytes <= bounds.result_bytes {
         return put("validated", value.clone());
@@ -241,7 +241,7 @@ fn put_validated(value: &Json, line: Option<&str>, bounds: &Bounds, put: &mut im
 
 /// The first printed lines that fit, the last of them cut if it is the only one; and in our words how much is missing, if
 /// anything is.
-fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, Option<String>) {
+fn fitting(prints: &[String], bounds: &AnswerBounds) -> (Vec<Json>, Option<String>) {
     let mut left = bounds.prints_bytes;
     let mut kept = Vec::new();
     let mut missing = Vec::new();
@@ -323,7 +323,7 @@ fn minimal(full: &Map<String, Json>, envelope_bytes: usize) -> Map<String, Json>
 }
 
 /// What a model reads of an answer. Beside prints the result stands in tags, and nothing of ours between them.
-fn text(full: &Map<String, Json>, payload: &Payload, bounds: &Bounds) -> String {
+fn text(full: &Map<String, Json>, payload: &Payload, bounds: &AnswerBounds) -> String {
     let field = |key: &str| full.get(key).and_then(Json::as_str);
     let (name, end) = match full.get("status") == Some(&json!("error")) {
         true => ("error", error_text(full)),

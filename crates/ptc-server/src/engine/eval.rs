@@ -19,7 +19,7 @@ use super::schema::OutputSchema;
 use super::text::cut_chars;
 use super::tickets::{Ended, Head};
 use super::trace::Execution;
-use super::{Answered, Engine, Facts, Handled};
+use super::{Answered, CallFacts, Engine, Handled};
 
 /// Characters of feedback.
 const FEEDBACK_CHARS: usize = 512;
@@ -48,7 +48,7 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let facts = Facts::of(&args);
+        let facts = CallFacts::of(&args);
         let calls = self.calls(caller, Grants::all(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -105,7 +105,7 @@ impl Engine {
         mut head: Head,
         schema: Option<&OutputSchema>,
         ran: Ran,
-        mut facts: Facts,
+        mut facts: CallFacts,
     ) -> Ended {
         let Ran { mut outcome, noted, ledger } = ran;
         if let Some(held) = outcome.held.take() {

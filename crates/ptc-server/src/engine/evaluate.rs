@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Signal, visible};
+use ptc_host::{
+    CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, ProgramEnd, Resumption, visible,
+};
 use ptc_lisp::machine::{Discovered, Machine};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::render;
@@ -243,8 +245,8 @@ pub fn evaluated(outcome: Outcome, mut noted: Noted, source: &str, redactor: &Re
         Given { text: redactor.redact_string(text), json, noted: noted.clone() }
     };
     let end = match outcome.result {
-        Ok(Signal::Value | Signal::Return) => End::Value(given(outcome.value, outcome.json)),
-        Ok(Signal::Fail) => End::Fail(given(outcome.value, outcome.json)),
+        Ok(ProgramEnd::Value | ProgramEnd::Return) => End::Value(given(outcome.value, outcome.json)),
+        Ok(ProgramEnd::Fail) => End::Fail(given(outcome.value, outcome.json)),
         Err(error) => failed(&awaiting(error, &outcome.calls), source, redactor),
     };
     let prints = redactor.redact_lines(outcome.prints);

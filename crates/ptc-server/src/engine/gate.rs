@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ptc_host::{Room, Waits};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 
-use super::api::Line;
+use super::api::QueueState;
 
 /// How much there may be at a time.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct GateBounds {
     /// Programs of one owner that run.
     pub running: usize,
     /// Programs of one owner that wait for tools.
@@ -34,7 +34,7 @@ const LEAST: usize = 64 << 10;
 /// Where programs of all owners get their permits.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    bounds: Bounds,
+    bounds: GateBounds,
     lanes: Arc<Mutex<Lanes>>,
 }
 
@@ -62,7 +62,7 @@ struct Lane {
 #[derive(Debug)]
 struct Returning {
     owner: Arc<str>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PermitState>>,
     turn: Sender<()>,
 }
 
@@ -82,12 +82,12 @@ pub struct Load {
 pub struct Permit {
     gate: Gate,
     owner: Arc<str>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PermitState>>,
 }
 
 /// What a program with a permit does. It changes only while the lanes are locked, so that their counts are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum PermitState {
     #[default]
     Runs,
     /// It waits for tools, and keeps so many bytes.
@@ -98,25 +98,25 @@ enum State {
     Over,
 }
 
-impl State {
+impl PermitState {
     /// What it counts for, where a program may use so much.
     fn bytes(self, each: usize) -> usize {
         match self {
-            State::Runs | State::Returns => each,
-            State::Waits(bytes) => bytes.max(LEAST).min(each),
-            State::Over => 0,
+            PermitState::Runs | PermitState::Returns => each,
+            PermitState::Waits(bytes) => bytes.max(LEAST).min(each),
+            PermitState::Over => 0,
         }
     }
 
     /// Whether it counts with all that it may use although it may wait.
     fn is_whole(self) -> bool {
-        matches!(self, State::Runs | State::Returns)
+        matches!(self, PermitState::Runs | PermitState::Returns)
     }
 }
 
 /// The queue of the owner is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
+pub enum QueueFull {
     /// Its own programs are as many as they may be.
     Own,
     /// The programs of all owners are.
@@ -125,13 +125,13 @@ pub enum Full {
 
 impl Gate {
     /// A gate with these bounds for each owner.
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: GateBounds) -> Self {
         let (running, waiting) = (bounds.running.max(1), bounds.waiting.max(1));
-        Gate { bounds: Bounds { running, waiting, ..bounds }, lanes: Arc::default() }
+        Gate { bounds: GateBounds { running, waiting, ..bounds }, lanes: Arc::default() }
     }
 
     /// A permit, when it is the caller's turn. Whoever stops waiting leaves the queue.
-    pub async fn enter(&self, owner: &Arc<str>, line: &Line) -> Result<Permit, Full> {
+    pub async fn enter(&self, owner: &Arc<str>, line: &QueueState) -> Result<Permit, QueueFull> {
         let turn = {
             let mut lanes = self.lanes();
             let used = lanes.used;
@@ -144,7 +144,7 @@ impl Gate {
                 return Ok(self.permit(owner));
             }
             if lane.queue.len() >= self.bounds.queued {
-                return Err(room.err().unwrap_or(Full::Own));
+                return Err(room.err().unwrap_or(QueueFull::Own));
             }
             let (sender, turn) = channel();
             lane.queue.push_back(sender);
@@ -152,7 +152,7 @@ impl Gate {
         };
         let _stands = line.stand();
         // The gate outlives the queue, so that a turn always comes.
-        turn.await.map_err(|_| Full::Own)
+        turn.await.map_err(|_| QueueFull::Own)
     }
 
     fn permit(&self, owner: &Arc<str>) -> Permit {
@@ -164,12 +164,12 @@ impl Gate {
     }
 
     /// A program with a permit does something else from now on. Lets in whoever has room then.
-    fn turn(&self, owner: &Arc<str>, state: &Mutex<State>, next: State) {
+    fn turn(&self, owner: &Arc<str>, state: &Mutex<PermitState>, next: PermitState) {
         let mut lanes = self.lanes();
         let before = *lock(state);
         match (before, next) {
             // One that has room keeps it until it goes on.
-            (State::Over, _) | (State::Returns, State::Waits(_)) => return,
+            (PermitState::Over, _) | (PermitState::Returns, PermitState::Waits(_)) => return,
             _ if before == next => return,
             _ => *lock(state) = next,
         }
@@ -185,10 +185,10 @@ impl Gate {
     }
 
     /// Makes room for a program that has its answers: at once, or when the turn comes that is given back.
-    fn come_back(&self, owner: &Arc<str>, state: &Arc<Mutex<State>>) -> Option<Receiver<()>> {
+    fn come_back(&self, owner: &Arc<str>, state: &Arc<Mutex<PermitState>>) -> Option<Receiver<()>> {
         let mut lanes = self.lanes();
         // One that has not begun to wait counts as before.
-        let State::Waits(_) = *lock(state) else { return None };
+        let PermitState::Waits(_) = *lock(state) else { return None };
         let (turn, receiver) = channel();
         lanes.returning.push_back(Returning { owner: owner.clone(), state: state.clone(), turn });
         let turns = lanes.let_back(&self.bounds);
@@ -220,7 +220,7 @@ impl Gate {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<PermitState>) -> MutexGuard<'_, PermitState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -232,12 +232,12 @@ impl Lanes {
     }
 
     /// Counts what a program of an owner does from now on.
-    fn change(&mut self, owner: &Arc<str>, before: State, next: State, each: usize) {
+    fn change(&mut self, owner: &Arc<str>, before: PermitState, next: PermitState, each: usize) {
         self.used = self.used.saturating_sub(before.bytes(each)).saturating_add(next.bytes(each));
         self.whole = (self.whole + usize::from(next.is_whole())).saturating_sub(before.is_whole().into());
         let Some(lane) = self.of.get_mut(owner) else { return };
         *lane.count(before) -= 1;
-        if next != State::Over {
+        if next != PermitState::Over {
             *lane.count(next) += 1;
         }
         if lane.is_idle() {
@@ -247,19 +247,19 @@ impl Lanes {
 
     /// Gives room to programs that wait for it to go on, in the order in which they came. One may go on in any case while
     /// none runs: it has most of what it uses already, and would be waited for otherwise.
-    fn let_back(&mut self, bounds: &Bounds) -> Vec<Sender<()>> {
+    fn let_back(&mut self, bounds: &GateBounds) -> Vec<Sender<()>> {
         let mut turns = Vec::new();
         while let Some(next) = self.returning.front() {
             let before = *lock(&next.state);
-            let waits = matches!(before, State::Waits(_)) && !next.turn.is_closed();
+            let waits = matches!(before, PermitState::Waits(_)) && !next.turn.is_closed();
             let kept = self.used.saturating_sub(before.bytes(bounds.each));
             if waits && self.whole > 0 && kept.saturating_add(bounds.each) > bounds.memory {
                 break;
             }
             let Some(Returning { owner, state, turn }) = self.returning.pop_front() else { break };
             if waits {
-                *lock(&state) = State::Returns;
-                self.change(&owner, before, State::Returns, bounds.each);
+                *lock(&state) = PermitState::Returns;
+                self.change(&owner, before, PermitState::Returns, bounds.each);
                 turns.push(turn);
             }
         }
@@ -267,7 +267,7 @@ impl Lanes {
     }
 
     /// Lets in calls of owners that have room, those of the owner with the fewest programs first.
-    fn let_in(&mut self, bounds: &Bounds) -> Vec<(Arc<str>, Sender<Permit>)> {
+    fn let_in(&mut self, bounds: &GateBounds) -> Vec<(Arc<str>, Sender<Permit>)> {
         let mut turns = Vec::new();
         while let Some((owner, waiter)) = next(&mut self.of, bounds, self.used) {
             self.begin(bounds.each);
@@ -281,7 +281,7 @@ impl Lanes {
 /// their queues.
 fn next(
     lanes: &mut BTreeMap<Arc<str>, Lane>,
-    bounds: &Bounds,
+    bounds: &GateBounds,
     used: usize,
 ) -> Option<(Arc<str>, Sender<Permit>)> {
     let waiting =
@@ -293,10 +293,10 @@ fn next(
 }
 
 impl Lane {
-    fn count(&mut self, state: State) -> &mut usize {
+    fn count(&mut self, state: PermitState) -> &mut usize {
         match state {
-            State::Waits(_) | State::Returns => &mut self.waiting,
-            State::Runs | State::Over => &mut self.running,
+            PermitState::Waits(_) | PermitState::Returns => &mut self.waiting,
+            PermitState::Runs | PermitState::Over => &mut self.running,
         }
     }
 
@@ -311,18 +311,18 @@ impl Lane {
     }
 
     /// Whether a program may begin where those of all owners have so many bytes, or what keeps it from that.
-    fn room(&self, bounds: &Bounds, used: usize) -> Result<(), Full> {
+    fn room(&self, bounds: &GateBounds, used: usize) -> Result<(), QueueFull> {
         if self.running >= bounds.running || self.waiting >= bounds.waiting {
-            return Err(Full::Own);
+            return Err(QueueFull::Own);
         }
         match used.saturating_add(bounds.each) <= bounds.memory || self.begun() == 0 {
             true => Ok(()),
-            false => Err(Full::All),
+            false => Err(QueueFull::All),
         }
     }
 
     /// Whether the next call is turned away.
-    fn is_full(&self, bounds: &Bounds, used: usize) -> bool {
+    fn is_full(&self, bounds: &GateBounds, used: usize) -> bool {
         self.room(bounds, used).is_err() && self.queue.len() >= bounds.queued
     }
 }
@@ -334,8 +334,8 @@ impl Permit {
         let (gate, owner, state) = (self.gate.clone(), self.owner.clone(), self.state.clone());
         move |waits| {
             let next = match waits {
-                Waits::Begins { bytes } => State::Waits(bytes),
-                Waits::Ends => State::Runs,
+                Waits::Begins { bytes } => PermitState::Waits(bytes),
+                Waits::Ends => PermitState::Runs,
             };
             gate.turn(&owner, &state, next);
         }
@@ -358,7 +358,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.turn(&self.owner, &self.state, State::Over);
+        self.gate.turn(&self.owner, &self.state, PermitState::Over);
     }
 }
 
@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     fn gate(running: usize, waiting: usize, queued: usize) -> Gate {
-        Gate::new(Bounds { running, waiting, queued, memory: usize::MAX, each: 1 })
+        Gate::new(GateBounds { running, waiting, queued, memory: usize::MAX, each: 1 })
     }
 
     /// What a future has right now.
@@ -385,7 +385,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_stand_in_the_queue_of_their_owner_and_only_a_full_queue_turns_away() {
-        let (gate, line) = (gate(1, 8, 2), Line::default());
+        let (gate, line) = (gate(1, 8, 2), QueueState::default());
         let (anna, ben): (Arc<str>, Arc<str>) = ("anna".into(), "ben".into());
         let first = gate.enter(&anna, &line).await.expect("room");
         let mut second = pin!(gate.enter(&anna, &line));
@@ -405,8 +405,8 @@ mod tests {
 
     #[tokio::test]
     async fn programs_of_all_owners_are_so_many_and_room_goes_to_who_has_the_fewest() {
-        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 2, memory: 4, each: 1 });
-        let (line, anna, ben): (_, Arc<str>, Arc<str>) = (Line::default(), "anna".into(), "ben".into());
+        let gate = Gate::new(GateBounds { running: 8, waiting: 8, queued: 2, memory: 4, each: 1 });
+        let (line, anna, ben): (_, Arc<str>, Arc<str>) = (QueueState::default(), "anna".into(), "ben".into());
         let mut annas = Vec::new();
         for _ in 0..4 {
             annas.push(gate.enter(&anna, &line).await.expect("room"));
@@ -416,7 +416,7 @@ mod tests {
         let mut fifth = pin!(gate.enter(&anna, &line));
         let mut sixth = pin!(gate.enter(&anna, &line));
         assert!(now(&mut fifth).await.is_none() && now(&mut sixth).await.is_none());
-        assert_eq!(gate.enter(&anna, &line).await.expect_err("a full queue"), Full::All);
+        assert_eq!(gate.enter(&anna, &line).await.expect_err("a full queue"), QueueFull::All);
         let bens = gate.enter(&ben, &line).await.expect("who has none gets one");
         let mut second = pin!(gate.enter(&ben, &line));
         assert!(now(&mut second).await.is_none());
@@ -436,7 +436,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_waits_for_tools_holds_no_permit() {
-        let (gate, line, anna): (_, _, Arc<str>) = (gate(1, 1, 4), Line::default(), "anna".into());
+        let (gate, line, anna): (_, _, Arc<str>) = (gate(1, 1, 4), QueueState::default(), "anna".into());
         let first = gate.enter(&anna, &line).await.expect("room");
         let pace = first.pace();
         let mut second = pin!(gate.enter(&anna, &line));
@@ -460,8 +460,8 @@ mod tests {
     #[tokio::test]
     async fn programs_that_wait_count_with_what_they_keep_and_go_on_when_there_is_room() {
         let (each, small) = (64 << 20, Waits::Begins { bytes: 1 << 20 });
-        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 8, memory: 2 * each, each });
-        let (line, anna): (_, Arc<str>) = (Line::default(), "anna".into());
+        let gate = Gate::new(GateBounds { running: 8, waiting: 8, queued: 8, memory: 2 * each, each });
+        let (line, anna): (_, Arc<str>) = (QueueState::default(), "anna".into());
         let mut waiting = Vec::new();
         for _ in 0..4 {
             let permit = gate.enter(&anna, &line).await.expect("room");
@@ -490,8 +490,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_goes_on_in_any_case_while_none_runs() {
-        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 8, memory: 3 << 20, each: 1 << 20 });
-        let (line, anna): (_, Arc<str>) = (Line::default(), "anna".into());
+        let gate =
+            Gate::new(GateBounds { running: 8, waiting: 8, queued: 8, memory: 3 << 20, each: 1 << 20 });
+        let (line, anna): (_, Arc<str>) = (QueueState::default(), "anna".into());
         let mut waiting = Vec::new();
         for _ in 0..3 {
             waiting.push(gate.enter(&anna, &line).await.expect("room"));
@@ -506,7 +507,7 @@ mod tests {
 
     #[tokio::test]
     async fn r1_4_permits_come_back_however_a_call_ends() {
-        let (gate, line, anna): (_, _, Arc<str>) = (gate(1, 1, 4), Line::default(), "anna".into());
+        let (gate, line, anna): (_, _, Arc<str>) = (gate(1, 1, 4), QueueState::default(), "anna".into());
         let first = gate.enter(&anna, &line).await.expect("room");
         {
             let mut gone = pin!(gate.enter(&anna, &line));

@@ -15,7 +15,7 @@ use crate::effects::HeldJournal;
 
 /// A namespace of the server.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct HostNamespace {
     /// The namespace.
     pub id: &'static str,
     /// Its source.
@@ -80,7 +80,7 @@ impl Witness {
 
 /// All namespaces of a server.
 #[derive(Clone, Debug, Default)]
-pub struct Host(pub Vec<Part>);
+pub struct Host(pub Vec<HostNamespace>);
 
 impl Host {
     /// The namespaces that the settings ask for.

@@ -60,12 +60,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::api::{
-    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Line, Progress, Reply, Resource,
-    ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
+    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, QueueState, Reply,
+    Resource, ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 pub(crate) use self::audit::TARGET as DECISION;
 use self::counts::Counts;
-use self::debug::{Facts, Ring};
+use self::debug::{CallFacts, Ring};
 use self::gate::{Gate, Permit};
 use self::host::Host;
 use self::once::Once;
@@ -83,7 +83,7 @@ use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::turnlog::TurnLog;
 use self::upstreams::{Calls, Upstreams};
-pub use self::watch::Stored;
+pub use self::watch::StoreCounts;
 use self::watch::Watched;
 use crate::effects::StoreJournal;
 use crate::options::{ApprovalBy, Options};
@@ -161,14 +161,14 @@ pub struct Engine {
 struct Answered {
     reply: Reply,
     reason: Option<String>,
-    facts: Facts,
+    facts: CallFacts,
     /// Whether it is kept already, together with what the program left behind.
     kept: bool,
 }
 
 impl Answered {
     fn new(reply: Reply, reason: Option<&str>) -> Self {
-        Answered { reply, reason: reason.map(str::to_owned), facts: Facts::default(), kept: false }
+        Answered { reply, reason: reason.map(str::to_owned), facts: CallFacts::default(), kept: false }
     }
 }
 
@@ -251,7 +251,7 @@ impl Engine {
                 .clone()
                 .map(|page| Place { page, how: "" }.into())
                 .unwrap_or_default(),
-            gate: Gate::new(gate::Bounds {
+            gate: Gate::new(gate::GateBounds {
                 running: settings.max_concurrent_calls,
                 waiting: settings.max_waiting_calls,
                 queued: settings.max_queued_calls,
@@ -405,7 +405,7 @@ impl Engine {
         };
         let (reply, reason, facts) = match handled {
             Ok(answered) => (Ok(answered.reply), answered.reason, answered.facts),
-            Err(error) => (Err(error), Some(Reason::CANCELLED.name.to_owned()), Facts::default()),
+            Err(error) => (Err(error), Some(Reason::CANCELLED.name.to_owned()), CallFacts::default()),
         };
         self.counts.add(known.name(), reason.as_deref());
         self.count_upstream(&facts);
@@ -487,7 +487,7 @@ impl Engine {
         caller: &Caller,
         tool: Tool,
         reason: Option<&str>,
-        facts: Facts,
+        facts: CallFacts,
         started: Instant,
         signals: &Signals,
     ) {
@@ -505,7 +505,7 @@ impl Engine {
         ring.push(ms, caller.owner.clone(), call.record(self.settings.payloads, &self.redactor));
     }
 
-    fn count_upstream(&self, facts: &Facts) {
+    fn count_upstream(&self, facts: &CallFacts) {
         let failed = facts.calls.iter().filter(|call| call["status"] == "error").count();
         self.upstream_calls.fetch_add(facts.calls.len() as u64, Ordering::Relaxed);
         self.upstream_errors.fetch_add(failed as u64, Ordering::Relaxed);
@@ -696,8 +696,8 @@ impl Engine {
             entered = self.gate.enter(&caller.principal, &signals.line) => Ok(entered.map_err(|full| {
                 let (running, queued) = (self.gate.running(), self.gate.queued());
                 let why = match full {
-                    gate::Full::Own => format!("{running} programs of yours run"),
-                    gate::Full::All => "the programs of all callers have the memory that there is".to_owned(),
+                    gate::QueueFull::Own => format!("{running} programs of yours run"),
+                    gate::QueueFull::All => "the programs of all callers have the memory that there is".to_owned(),
                 };
                 Box::new(busy(format!("{why} and {queued} calls wait for their turn")))
             })),

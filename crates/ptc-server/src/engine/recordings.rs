@@ -13,9 +13,9 @@ use super::settings::Settings;
 
 /// Where calls are recorded, if they are.
 #[derive(Default)]
-pub struct Recordings(Option<Kept>);
+pub struct Recordings(Option<KeptRecording>);
 
-struct Kept {
+struct KeptRecording {
     shelf: Arc<Shelf>,
     keeping: Keeping,
 }
@@ -37,7 +37,7 @@ impl Recordings {
             cover: Some(Arc::new(move |json| redactor.redact_json(json))),
             most_bytes: Some(settings.record_max_bytes),
         };
-        Ok(Recordings(Some(Kept { shelf: Arc::new(shelf), keeping })))
+        Ok(Recordings(Some(KeptRecording { shelf: Arc::new(shelf), keeping })))
     }
 
     /// Inputs as recordings keep them; none if nothing is recorded.

@@ -28,12 +28,12 @@ const STORED_MS: i64 = 60 * 60 * 1_000;
 pub struct Resources {
     bytes: usize,
     per_owner: usize,
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<KeptResource>>,
     shelf: Option<Shelf>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptResource {
     owner: Arc<str>,
     link: ResourceLink,
     text: Arc<str>,
@@ -69,7 +69,7 @@ impl Resources {
 
     fn keep_here(&self, owner: &Arc<str>, link: ResourceLink, text: Arc<str>) {
         let mut kept = self.kept();
-        kept.push_back(Kept { owner: owner.clone(), link, text });
+        kept.push_back(KeptResource { owner: owner.clone(), link, text });
         let own = kept.iter().filter(|one| one.owner == *owner).count();
         if own > self.per_owner
             && let Some(oldest) = kept.iter().position(|one| one.owner == *owner)
@@ -146,7 +146,7 @@ impl Resources {
         (kept.len(), total(&kept))
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<KeptResource>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +161,7 @@ fn link(uri: String, name: &str, bytes: u64) -> ResourceLink {
     }
 }
 
-fn total(kept: &VecDeque<Kept>) -> usize {
+fn total(kept: &VecDeque<KeptResource>) -> usize {
     kept.iter().map(|one| one.text.len()).sum()
 }
 

@@ -90,7 +90,7 @@ pub struct Settings {
     /// Bytes of all of them.
     pub ticket_bytes_per_owner: u64,
     /// Sessions, if they are offered.
-    pub sessions: Option<Sessions>,
+    pub sessions: Option<SessionSettings>,
     /// `lisp_debug`, if it is offered.
     pub debug: Option<Debug>,
     /// `lisp_task`, if it is offered.
@@ -99,7 +99,7 @@ pub struct Settings {
 
 /// Sessions: who may have how many, and how much they keep.
 #[derive(Clone, Debug)]
-pub struct Sessions {
+pub struct SessionSettings {
     /// Sessions at a time.
     pub most: usize,
     /// Sessions of one owner.
@@ -119,11 +119,11 @@ pub struct Sessions {
     /// Bytes of each of `*1`, `*2`, `*3`.
     pub history_entry_bytes: usize,
     /// Printed lines, and their bytes.
-    pub prints: Kept,
+    pub prints: LogRetention,
     /// Calls of the server's own tools, and their bytes.
-    pub tool_calls: Kept,
+    pub tool_calls: LogRetention,
     /// Upstream calls, and their bytes.
-    pub upstream_calls: Kept,
+    pub upstream_calls: LogRetention,
     /// Characters of a result that are shown.
     pub preview_chars: usize,
     /// Whether long lists of maps are pointed out.
@@ -138,7 +138,7 @@ pub struct Sessions {
 
 /// How much of a log a session keeps; the oldest entries go first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct LogRetention {
     /// Entries.
     pub entries: usize,
     /// Bytes of all entries.
@@ -256,9 +256,9 @@ impl Default for Settings {
     }
 }
 
-impl Default for Sessions {
+impl Default for SessionSettings {
     fn default() -> Self {
-        Sessions {
+        SessionSettings {
             most: 64,
             per_owner: 16,
             live: 64,
@@ -268,9 +268,9 @@ impl Default for Sessions {
             binding_bytes: 256 << 10,
             bindings: 200,
             history_entry_bytes: 64 << 10,
-            prints: Kept { entries: 50, bytes: 64 << 10 },
-            tool_calls: Kept { entries: 50, bytes: 128 << 10 },
-            upstream_calls: Kept { entries: 50, bytes: 128 << 10 },
+            prints: LogRetention { entries: 50, bytes: 64 << 10 },
+            tool_calls: LogRetention { entries: 50, bytes: 128 << 10 },
+            upstream_calls: LogRetention { entries: 50, bytes: 128 << 10 },
             preview_chars: 512,
             collection_hint: false,
             allow_prelude_write: false,
@@ -280,7 +280,7 @@ impl Default for Sessions {
     }
 }
 
-impl Sessions {
+impl SessionSettings {
     /// The limits as clients see them.
     pub fn to_json(&self) -> Json {
         json!({

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::api::{Args, Caller, Reply, Signals};
 use super::context::text_of;
-use super::debug::{Facts, request_id};
+use super::debug::{CallFacts, request_id};
 use super::resources::random_id;
 use super::settings::{Payloads, Settings};
 use super::text::{cut_chars, hex, json_bytes, moment};
@@ -78,7 +78,7 @@ impl Traces {
     }
 
     /// Ends the trace of a call.
-    pub fn end(span: &Span, reply: Option<&Reply>, reason: Option<&str>, facts: &Facts) {
+    pub fn end(span: &Span, reply: Option<&Reply>, reason: Option<&str>, facts: &CallFacts) {
         let mut told = json!({
             "result_bytes": facts.result_bytes,
             "prints_count": facts.prints,

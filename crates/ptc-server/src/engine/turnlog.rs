@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
-use super::host::{OwnTool, Part, Witness, page, refused};
+use super::host::{HostNamespace, OwnTool, Witness, page, refused};
 use super::text::json_bytes;
 
 /// Bytes of turns that a running server keeps for programs.
@@ -21,11 +21,11 @@ const LIMITS: (usize, usize) = (100, 1_000);
 /// Turns, oldest first.
 #[derive(Debug, Default)]
 pub struct TurnLog {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptTurn>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptTurn {
     /// Turns with their owners and sizes.
     turns: VecDeque<(Option<Arc<str>>, Arc<Json>, usize)>,
     bytes: usize,
@@ -80,7 +80,7 @@ impl TurnLog {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptTurn> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +157,7 @@ const TOOLS: [(&str, Listing); 4] = [
 pub const NAMES: [&str; 5] = ["log_sessions", "log_turns", "log_programs", "log_tool_calls", "log_counters"];
 
 /// The namespace over these turns.
-pub fn part(log: &Arc<TurnLog>) -> Part {
+pub fn part(log: &Arc<TurnLog>) -> HostNamespace {
     let lists = TOOLS.iter().map(|(name, list)| {
         let (log, list) = (log.clone(), *list);
         let run = move |args: &Json, witness: &Witness| {
@@ -176,7 +176,7 @@ pub fn part(log: &Arc<TurnLog>) -> Part {
             Err(error) => error,
         }),
     };
-    Part { id: "log", source: include_str!("log.clj"), tools: lists.chain([counters]).collect() }
+    HostNamespace { id: "log", source: include_str!("log.clj"), tools: lists.chain([counters]).collect() }
 }
 
 /// What every entry says about where it belongs.

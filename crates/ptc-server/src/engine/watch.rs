@@ -12,11 +12,11 @@ use super::reason::Reason;
 use super::{Engine, Snapshot};
 
 /// The store of an engine, as operators watch it.
-pub type Watched = Pulse<Stored>;
+pub type Watched = Pulse<StoreCounts>;
 
 /// What a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoreCounts {
     /// Programs that wait for a decision.
     pub tickets: u64,
     /// Calls that were begun and have no answer, those under way among them.
@@ -28,15 +28,15 @@ pub fn watched(store: Arc<Store>) -> Watched {
     Pulse::asking(store, Duration::ZERO, counted)
 }
 
-fn counted(store: &Arc<Store>) -> Result<Stored, String> {
+fn counted(store: &Arc<Store>) -> Result<StoreCounts, String> {
     let tickets = Tickets::new(store.clone()).count_all().map_err(|error| error.to_string())?;
     let open = Effects::new(store.clone()).open().map_err(|error| error.to_string())?;
-    Ok(Stored { tickets, unknown: open.iter().map(|open| open.calls).sum() })
+    Ok(StoreCounts { tickets, unknown: open.iter().map(|open| open.calls).sum() })
 }
 
 impl Engine {
     /// What the store holds: nothing if there is no store, or if it does not answer.
-    pub async fn stored(&self) -> Option<Option<Stored>> {
+    pub async fn stored(&self) -> Option<Option<StoreCounts>> {
         match &self.watched {
             Some(watched) => Some(watched.answer().await),
             None => None,

@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use ptc_upstream::config::{Found, locate};
 use secrecy::ExposeSecret;
 
-use super::{Options, Origin, ResponseProfile};
+use super::{Options, ResponseProfile, SettingOrigin};
 
 /// Completes the options, adds problems, and gives warnings.
 pub(super) fn check(
     options: &mut Options,
-    origins: &BTreeMap<&'static str, Origin>,
+    origins: &BTreeMap<&'static str, SettingOrigin>,
     environment: &BTreeMap<String, String>,
     problems: &mut Vec<String>,
 ) -> Vec<String> {

@@ -21,7 +21,7 @@ pub enum Form {
 }
 
 /// A kind of value.
-pub trait Kind: Sized {
+pub trait ValueKind: Sized {
     /// What is to be written, in words.
     const TAKES: &'static str;
     /// What help calls it.
@@ -38,7 +38,7 @@ fn wrong<T>(takes: &str, text: &str) -> Result<T, String> {
     Err(format!("must be {takes}, got: {}", text.chars().take(80).collect::<String>()))
 }
 
-impl Kind for bool {
+impl ValueKind for bool {
     const TAKES: &'static str = "true or false";
     const VALUE: &'static str = "BOOL";
     const FORM: Form = Form::Switch;
@@ -55,7 +55,7 @@ impl Kind for bool {
 }
 
 /// A count, a size in bytes or a time in milliseconds.
-impl Kind for u64 {
+impl ValueKind for u64 {
     const TAKES: &'static str = "a positive integer";
     const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<u64, String> {
@@ -70,7 +70,7 @@ impl Kind for u64 {
 }
 
 /// A port; 0 takes any that is free.
-impl Kind for u16 {
+impl ValueKind for u16 {
     const TAKES: &'static str = "a port from 0 to 65535";
     const VALUE: &'static str = "PORT";
     fn read(text: &str) -> Result<u16, String> {
@@ -85,7 +85,7 @@ impl Kind for u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Natural(pub u64);
 
-impl Kind for Natural {
+impl ValueKind for Natural {
     const TAKES: &'static str = "an integer from 0";
     const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Natural, String> {
@@ -116,7 +116,7 @@ impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
     }
 }
 
-impl<const LOW: u64, const HIGH: u64> Kind for Within<LOW, HIGH> {
+impl<const LOW: u64, const HIGH: u64> ValueKind for Within<LOW, HIGH> {
     const TAKES: &'static str = "an integer";
     const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Self, String> {
@@ -130,7 +130,7 @@ impl<const LOW: u64, const HIGH: u64> Kind for Within<LOW, HIGH> {
     }
 }
 
-impl Kind for String {
+impl ValueKind for String {
     const TAKES: &'static str = "text";
     const VALUE: &'static str = "TEXT";
     fn read(text: &str) -> Result<String, String> {
@@ -141,7 +141,7 @@ impl Kind for String {
     }
 }
 
-impl Kind for Option<PathBuf> {
+impl ValueKind for Option<PathBuf> {
     const TAKES: &'static str = "a path";
     const VALUE: &'static str = "PATH";
     fn read(text: &str) -> Result<Option<PathBuf>, String> {
@@ -152,7 +152,7 @@ impl Kind for Option<PathBuf> {
     }
 }
 
-impl Kind for Option<u64> {
+impl ValueKind for Option<u64> {
     const TAKES: &'static str = "a whole number";
     const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Option<u64>, String> {
@@ -164,7 +164,7 @@ impl Kind for Option<u64> {
 }
 
 /// A secret of at least 32 bytes that is sent as a bearer token.
-impl Kind for Option<SecretString> {
+impl ValueKind for Option<SecretString> {
     const TAKES: &'static str = "a token of at least 32 bytes";
     const VALUE: &'static str = "TOKEN";
     fn read(text: &str) -> Result<Option<SecretString>, String> {
@@ -190,7 +190,7 @@ pub const MIN_TOKEN_BYTES: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct StorePlace(pub Option<SecretString>);
 
-impl Kind for StorePlace {
+impl ValueKind for StorePlace {
     const TAKES: &'static str = "a file, `:memory:` or postgres://…";
     const VALUE: &'static str = "FILE|URL";
     fn read(text: &str) -> Result<StorePlace, String> {
@@ -208,7 +208,7 @@ impl Kind for StorePlace {
     }
 }
 
-impl Kind for Vec<String> {
+impl ValueKind for Vec<String> {
     const TAKES: &'static str = "one or more, with commas between";
     const VALUE: &'static str = "LIST";
     const FORM: Form = Form::Many;
@@ -221,7 +221,7 @@ impl Kind for Vec<String> {
 }
 
 /// Names with values.
-impl Kind for BTreeMap<String, String> {
+impl ValueKind for BTreeMap<String, String> {
     const TAKES: &'static str = "a JSON object of text";
     const VALUE: &'static str = "JSON";
     fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
@@ -240,7 +240,7 @@ impl Kind for BTreeMap<String, String> {
 }
 
 /// Where upstreams are configured.
-impl Kind for Found {
+impl ValueKind for Found {
     const TAKES: &'static str = "a path; in the variable also JSON";
     const VALUE: &'static str = "FILE";
     fn read(text: &str) -> Result<Found, String> {
@@ -267,7 +267,7 @@ pub struct Listen {
     pub address: Option<(String, u16)>,
 }
 
-impl Kind for Listen {
+impl ValueKind for Listen {
     const TAKES: &'static str = "true, false, HOST:PORT or :PORT";
     const VALUE: &'static str = "HOST:PORT";
     const FORM: Form = Form::Optional;
@@ -302,7 +302,7 @@ pub enum ApprovalPage {
     At(String),
 }
 
-impl Kind for ApprovalPage {
+impl ValueKind for ApprovalPage {
     const TAKES: &'static str = "off, or an address that begins with http:// or https://";
     const VALUE: &'static str = "off|URL";
     fn read(text: &str) -> Result<ApprovalPage, String> {
@@ -336,7 +336,7 @@ macro_rules! choices {
             }
         }
 
-        impl Kind for $name {
+        impl ValueKind for $name {
             const TAKES: &'static str = $takes;
             const VALUE: &'static str = $value;
             fn read(text: &str) -> Result<$name, String> {

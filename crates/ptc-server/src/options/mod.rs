@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 
 pub use self::check::is_loopback;
 pub use self::kinds::{
-    ApprovalBy, ApprovalPage, CatalogMode, Form, Kind, Listen, LogLevel, MIN_TOKEN_BYTES, Natural,
-    ResponseProfile, StorePlace, TracePayloads, Within,
+    ApprovalBy, ApprovalPage, CatalogMode, Form, Listen, LogLevel, MIN_TOKEN_BYTES, Natural, ResponseProfile,
+    StorePlace, TracePayloads, ValueKind, Within,
 };
 pub use self::page::page;
 pub(crate) use self::table::programs_memory;
@@ -30,7 +30,7 @@ pub struct BadOptions(pub Vec<String>);
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum SettingOrigin {
     Flag,
     Variable,
 }
@@ -42,7 +42,7 @@ pub struct Loaded {
     pub options: Options,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<String>,
-    origins: BTreeMap<&'static str, Origin>,
+    origins: BTreeMap<&'static str, SettingOrigin>,
 }
 
 impl Loaded {
@@ -52,10 +52,10 @@ impl Loaded {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Loaded, BadOptions> {
         let environment: BTreeMap<String, String> = environment.into_iter().collect();
-        let mut reading = Reading::default();
+        let mut reading = SettingsReader::default();
         reading.variables(&environment);
         reading.flags(flags);
-        let Reading { mut options, origins, mut problems } = reading;
+        let SettingsReader { mut options, origins, mut problems } = reading;
         let warnings = check::check(&mut options, &origins, &environment, &mut problems);
         match problems.is_empty() {
             true => Ok(Loaded { options, warnings, origins }),
@@ -67,8 +67,8 @@ impl Loaded {
     pub fn shown(&self) -> String {
         let rows = SETTINGS.iter().map(|setting| {
             let from = match self.origins.get(setting.flag) {
-                Some(Origin::Flag) => format!("--{}", setting.flag),
-                Some(Origin::Variable) => setting.variable(),
+                Some(SettingOrigin::Flag) => format!("--{}", setting.flag),
+                Some(SettingOrigin::Variable) => setting.variable(),
                 None => "default".to_owned(),
             };
             (setting.flag.to_owned(), json!({"value": (setting.show)(&self.options), "from": from}))
@@ -80,13 +80,13 @@ impl Loaded {
 }
 
 #[derive(Default)]
-struct Reading {
+struct SettingsReader {
     options: Options,
-    origins: BTreeMap<&'static str, Origin>,
+    origins: BTreeMap<&'static str, SettingOrigin>,
     problems: Vec<String>,
 }
 
-impl Reading {
+impl SettingsReader {
     fn variables(&mut self, environment: &BTreeMap<String, String>) {
         let known: BTreeMap<String, &'static Setting> =
             SETTINGS.iter().map(|setting| (setting.variable(), setting)).collect();
@@ -96,7 +96,7 @@ impl Reading {
             }
             match known.get(name) {
                 _ if value.trim().is_empty() || BUILD_VARIABLES.contains(&name.as_str()) => {}
-                Some(setting) => self.set(setting, value, Origin::Variable),
+                Some(setting) => self.set(setting, value, SettingOrigin::Variable),
                 None => {
                     // What all of them begin with says nothing about how near two are.
                     let known = known.keys().filter_map(|name| name.strip_prefix(PREFIX));
@@ -125,17 +125,17 @@ impl Reading {
                     all.push(',');
                     all.push_str(&value);
                     let all = all.clone();
-                    self.set(setting, &all, Origin::Flag);
+                    self.set(setting, &all, SettingOrigin::Flag);
                 }
-                Some(setting) if self.origins.get(setting.flag) == Some(&Origin::Flag) => {
+                Some(setting) if self.origins.get(setting.flag) == Some(&SettingOrigin::Flag) => {
                     self.problems.push(format!("--{} is given twice", setting.flag));
                 }
-                Some(setting) => self.set(setting, &value, Origin::Flag),
+                Some(setting) => self.set(setting, &value, SettingOrigin::Flag),
             }
         }
     }
 
-    fn set(&mut self, setting: &'static Setting, value: &str, origin: Origin) {
+    fn set(&mut self, setting: &'static Setting, value: &str, origin: SettingOrigin) {
         self.origins.insert(setting.flag, origin);
         if let Err(problem) = (setting.set)(&mut self.options, value.trim()) {
             self.problems.push(format!("--{} / {} {problem}", setting.flag, setting.variable()));

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use serde_json::Value as Json;
 
 use super::kinds::{
-    ApprovalBy, ApprovalPage, CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile,
-    StorePlace, TracePayloads, Within,
+    ApprovalBy, ApprovalPage, CatalogMode, Form, Listen, LogLevel, Natural, ResponseProfile, StorePlace,
+    TracePayloads, ValueKind, Within,
 };
 
 /// A setting, described.
@@ -74,12 +74,12 @@ macro_rules! settings {
         pub static SETTINGS: &[Setting] = &[$($(Setting {
             group: $group,
             flag: $flag,
-            takes: <$kind as Kind>::TAKES,
-            value: <$kind as Kind>::VALUE,
-            form: <$kind as Kind>::FORM,
+            takes: <$kind as ValueKind>::TAKES,
+            value: <$kind as ValueKind>::VALUE,
+            form: <$kind as ValueKind>::FORM,
             default: $shown,
             help: $help,
-            set: |options, text| <$kind as Kind>::read(text).map(|value| options.$field = value),
+            set: |options, text| <$kind as ValueKind>::read(text).map(|value| options.$field = value),
             show: |options| options.$field.show(),
         },)+)+];
     };

@@ -27,7 +27,7 @@ use super::identity::{BUILD, NAME};
 use super::incoming;
 use super::log::Log;
 use crate::engine::{
-    Args, CallError, Caller, Content, Decided, Engine, Line, Progress, Reply, ResourceLink, Signals,
+    Args, CallError, Caller, Content, Decided, Engine, Progress, QueueState, Reply, ResourceLink, Signals,
     ToolSpec, Transport, Which,
 };
 use crate::options::{LogLevel, Options};
@@ -271,7 +271,7 @@ async fn until<T>(
     called: impl Future<Output = T>,
     stop: &Stop,
     (cancel, gone): (CancellationToken, Option<CancellationToken>),
-    patience: Option<(Line, Duration)>,
+    patience: Option<(QueueState, Duration)>,
 ) -> Option<T> {
     let timeout = async {
         match patience {

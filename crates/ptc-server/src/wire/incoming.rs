@@ -37,14 +37,14 @@ pub struct Message {
     /// Its method; empty for replies of the client.
     pub method: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Whether something was filled in or left as text, so that it is not what was sent.
     pub completed: bool,
 }
 
 /// Kinds of messages.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// A request with its id, as JSON text.
     Request(String),
     /// A notification.
@@ -55,7 +55,7 @@ pub enum Kind {
 
 /// A message that cannot be handed on, and the error that answers it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedMessage {
     /// The code of the error.
     pub code: i64,
     /// Its message.
@@ -64,25 +64,25 @@ pub struct Refused {
     pub id: Json,
 }
 
-impl Refused {
+impl RefusedMessage {
     /// What is JSON, but no message.
-    pub const INVALID: Refused =
-        Refused { code: -32600, message: Cow::Borrowed("Invalid Request"), id: Json::Null };
+    pub const INVALID: RefusedMessage =
+        RefusedMessage { code: -32600, message: Cow::Borrowed("Invalid Request"), id: Json::Null };
 
     /// What is too long to be read.
-    pub const TOO_LONG: Refused = Refused {
+    pub const TOO_LONG: RefusedMessage = RefusedMessage {
         code: -32700,
         message: Cow::Borrowed("Parse error: the message is longer than --max-frame-bytes allows"),
         id: Json::Null,
     };
 
     /// What is no JSON. Its client waits for an answer to the id that it has all the same.
-    fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Refused {
+    fn unreadable(bytes: &[u8], error: &serde_json::Error) -> RefusedMessage {
         let mut message = format!("Parse error: the message is no JSON that can be read: {error}");
         if ["hex escape", "surrogate"].iter().any(|half| message.contains(half)) {
             message.push_str("; half of a surrogate pair such as \\ud83d stands for no character");
         }
-        Refused { code: -32700, message: message.into(), id: id_of(bytes).unwrap_or_default() }
+        RefusedMessage { code: -32700, message: message.into(), id: id_of(bytes).unwrap_or_default() }
     }
 
     /// The answer.
@@ -91,18 +91,18 @@ impl Refused {
     }
 
     /// What has an integer that would be rounded.
-    fn rounded(bytes: &[u8], number: &str) -> Refused {
+    fn rounded(bytes: &[u8], number: &str) -> RefusedMessage {
         let number = number.get(..40).map_or(number.to_owned(), |head| format!("{head}…"));
         let message = format!(
             "Invalid params: the integer {number} does not fit 64 bits and would be rounded; send it as a text"
         );
-        Refused { code: -32602, message: message.into(), id: id_of(bytes).unwrap_or_default() }
+        RefusedMessage { code: -32602, message: message.into(), id: id_of(bytes).unwrap_or_default() }
     }
 
     /// What has more values than are read.
-    fn too_many(bytes: &[u8]) -> Refused {
+    fn too_many(bytes: &[u8]) -> RefusedMessage {
         let id = id_of(bytes).unwrap_or_default();
-        Refused { code: -32600, message: large::TOO_MANY.into(), id }
+        RefusedMessage { code: -32600, message: large::TOO_MANY.into(), id }
     }
 }
 
@@ -158,37 +158,37 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
 }
 
 /// Reads a message.
-pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
+pub fn read(bytes: &[u8]) -> Result<Message, RefusedMessage> {
     let read = match bytes.len() < large::LARGE {
         true => serde_json::from_slice(bytes).map(large::as_sent).map_err(Unread::from),
         false => large::read(bytes).map(|json| (json, true)),
     };
     let (json, has_text) = read.map_err(|unread| match unread {
-        Unread::Json(error) => Refused::unreadable(bytes, &error),
-        Unread::TooMany => Refused::too_many(bytes),
+        Unread::Json(error) => RefusedMessage::unreadable(bytes, &error),
+        Unread::TooMany => RefusedMessage::too_many(bytes),
     })?;
     if let Some(number) = std::str::from_utf8(bytes).ok().and_then(rounded_integer) {
-        return Err(Refused::rounded(bytes, number));
+        return Err(RefusedMessage::rounded(bytes, number));
     }
-    let Json::Object(fields) = &json else { return Err(Refused::INVALID) };
+    let Json::Object(fields) = &json else { return Err(RefusedMessage::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
-        return Err(Refused::INVALID);
+        return Err(RefusedMessage::INVALID);
     }
     let reply = fields.contains_key("result") || fields.contains_key("error");
     let method = match fields.get("method") {
         None if reply => {
-            return Ok(Message { json, method: String::new(), kind: Kind::Reply, completed: false });
+            return Ok(Message { json, method: String::new(), kind: MessageKind::Reply, completed: false });
         }
         Some(Json::String(method)) => method.clone(),
-        _ => return Err(Refused::INVALID),
+        _ => return Err(RefusedMessage::INVALID),
     };
     let kind = match fields.get("id") {
-        None => Kind::Notification,
-        Some(id @ Json::String(_)) => Kind::Request(id.to_string()),
+        None => MessageKind::Notification,
+        Some(id @ Json::String(_)) => MessageKind::Request(id.to_string()),
         Some(id @ Json::Number(number)) if number.is_i64() || number.is_u64() => {
-            Kind::Request(id.to_string())
+            MessageKind::Request(id.to_string())
         }
-        Some(_) => return Err(Refused::INVALID),
+        Some(_) => return Err(RefusedMessage::INVALID),
     };
     let mut message = Message { json, method, kind, completed: false };
     message.complete();
@@ -327,19 +327,19 @@ mod tests {
     #[test]
     fn r1_1_messages_are_told_apart() {
         let request = read(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
-        assert_eq!((request.method.as_str(), request.kind), ("ping", Kind::Request("1".to_owned())));
+        assert_eq!((request.method.as_str(), request.kind), ("ping", MessageKind::Request("1".to_owned())));
         let note = read(br#"{"jsonrpc":"2.0","method":"x"}"#).unwrap();
-        assert_eq!(note.kind, Kind::Notification);
-        assert_eq!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().kind, Kind::Reply);
+        assert_eq!(note.kind, MessageKind::Notification);
+        assert_eq!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().kind, MessageKind::Reply);
         for (text, refused) in [
-            ("[]", Refused::INVALID),
-            ("1", Refused::INVALID),
-            ("{}", Refused::INVALID),
-            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Refused::INVALID),
-            (r#"{"jsonrpc":"2.0","id":1,"method":2}"#, Refused::INVALID),
-            (r#"{"jsonrpc":"2.0","id":1}"#, Refused::INVALID),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Refused::INVALID),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Refused::INVALID),
+            ("[]", RefusedMessage::INVALID),
+            ("1", RefusedMessage::INVALID),
+            ("{}", RefusedMessage::INVALID),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, RefusedMessage::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1,"method":2}"#, RefusedMessage::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1}"#, RefusedMessage::INVALID),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, RefusedMessage::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, RefusedMessage::INVALID),
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err(), refused, "{text}");
         }

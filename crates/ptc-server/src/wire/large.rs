@@ -45,15 +45,15 @@ pub fn as_sent(mut json: Json) -> (Json, bool) {
 /// Reads a large message.
 pub fn read(bytes: &[u8]) -> Result<Json, Unread> {
     let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
-    Reading { values: 0 }.with_text_at(&INPUTS, text)
+    LargeReader { values: 0 }.with_text_at(&INPUTS, text)
 }
 
 /// What was read so far.
-struct Reading {
+struct LargeReader {
     values: usize,
 }
 
-impl Reading {
+impl LargeReader {
     /// Reads a value; the object that stands in it at a path stays text.
     fn with_text_at(&mut self, path: &[&str], text: &str) -> Result<Json, Unread> {
         if !text.trim_ascii_start().starts_with('{') {

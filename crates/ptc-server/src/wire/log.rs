@@ -62,7 +62,7 @@ impl Log {
     /// Writes what the engine, which knows no log, has to tell operators. For the process that serves, once.
     pub fn listen(&self) {
         // Whoever set another one listens already.
-        let _ = tracing::subscriber::set_global_default(Engine(self.clone()));
+        let _ = tracing::subscriber::set_global_default(LogSubscriber(self.clone()));
     }
 
     /// Writes a line, if its level is to be written.
@@ -72,7 +72,7 @@ impl Log {
         }
         let ts = jiff::Timestamp::now().to_string();
         let request_id = request_id.map(|id| short(id, &*self.redact));
-        let line = Line { ts, level: level.name(), event, request_id: request_id.as_deref(), fields };
+        let line = LogLine { ts, level: level.name(), event, request_id: request_id.as_deref(), fields };
         let text = line.text(&*self.redact);
         // In one piece, since stderr has no buffer. Nobody is left to tell if it is gone.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
@@ -93,7 +93,7 @@ fn short(id: &str, redact: &Redact) -> String {
 
 /// A line as it is written.
 #[derive(serde::Serialize)]
-struct Line<'l> {
+struct LogLine<'l> {
     ts: String,
     level: &'static str,
     event: &'l str,
@@ -103,7 +103,7 @@ struct Line<'l> {
     fields: Json,
 }
 
-impl Line<'_> {
+impl LogLine<'_> {
     fn text(&self, redact: &Redact) -> String {
         // A line is made of names and texts only, so there is nothing that could go wrong.
         let text = redact(&serde_json::to_string(self).unwrap_or_default());
@@ -124,9 +124,9 @@ fn told(metadata: &Metadata<'_>) -> Option<&'static str> {
 }
 
 /// Events as log lines.
-struct Engine(Log);
+struct LogSubscriber(Log);
 
-impl Subscriber for Engine {
+impl Subscriber for LogSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && told(metadata).is_some()
     }
@@ -138,7 +138,7 @@ impl Subscriber for Engine {
             Level::INFO => LogLevel::Info,
             _ => LogLevel::Debug,
         };
-        let mut fields = Fields(Map::new());
+        let mut fields = EventFields(Map::new());
         event.record(&mut fields);
         self.0.write(level, told(event.metadata()).unwrap_or_default(), None, Json::Object(fields.0));
     }
@@ -154,9 +154,9 @@ impl Subscriber for Engine {
 }
 
 /// The fields of an event by name.
-struct Fields(Map<String, Json>);
+struct EventFields(Map<String, Json>);
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name().to_owned(), value.into());
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn nothing_in_a_line_does_something_to_a_terminal_and_it_reads_back() {
         let fields = serde_json::json!({"name": "\u{1b}]0;x\u{7}\u{9b}2J\u{7f}\u{202e}\r\n\u{e0041} ä"});
-        let line = Line { ts: String::new(), level: "warn", event: "\u{9d}", request_id: None, fields };
+        let line = LogLine { ts: String::new(), level: "warn", event: "\u{9d}", request_id: None, fields };
         let text = line.text(&|line| line.to_owned());
         let (line_of_text, end) = text.split_at(text.len() - 1);
         assert_eq!(end, "\n");

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::adapter::{Adapter, Arrival, Stop};
 use super::frames::{Frame, Frames};
 use super::identity::{LOCAL, random};
-use super::incoming::{self, Kind, Refused, error};
+use super::incoming::{self, MessageKind, RefusedMessage, error};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
 use crate::options::Options;
@@ -32,7 +32,7 @@ const MOST_WAITING: usize = 1024;
 
 /// Why the server ends.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+enum ServerEnd {
     /// `exit`, or a signal.
     Asked,
     /// Nobody is there any more.
@@ -56,7 +56,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     let (queue, to_write) = channel::<Vec<u8>>(256);
     let lines = Lines { queue, out: Arc::default() };
     let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
-    let (ends, mut end) = unbounded_channel::<End>();
+    let (ends, mut end) = unbounded_channel::<ServerEnd>();
     let waiting = Waiting::default();
     let silent = Arc::new(AtomicBool::new(false));
     {
@@ -87,19 +87,19 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     let running = serve_directly_with_ct(adapter, pipe, None, stop.clone());
 
     let why = tokio::select! {
-        why = end.recv() => why.unwrap_or(End::Gone),
-        () = signalled => End::Asked,
+        why = end.recv() => why.unwrap_or(ServerEnd::Gone),
+        () = signalled => ServerEnd::Asked,
     };
-    if why == End::Asked {
+    if why == ServerEnd::Asked {
         engine.drain();
         closing.cancel();
         answered(&waiting, &lines.out).await;
     }
-    log.lifecycle("application_stop", json!({"asked": why == End::Asked}));
+    log.lifecycle("application_stop", json!({"asked": why == ServerEnd::Asked}));
     // Ending the calls under way answers them, and nobody is there any more.
-    silent.store(why == End::Gone, Ordering::Release);
+    silent.store(why == ServerEnd::Gone, Ordering::Release);
     engine.shutdown().await;
-    if why == End::Asked {
+    if why == ServerEnd::Asked {
         // Whoever asked may still read. The writer itself ends when stdin does, which whoever asked may keep open.
         answered(&waiting, &lines.out).await;
     }
@@ -176,7 +176,12 @@ fn takes_more() -> bool {
     false
 }
 
-fn write_lines(mut lines: Receiver<Vec<u8>>, out: &Out, ends: &UnboundedSender<End>, silent: &AtomicBool) {
+fn write_lines(
+    mut lines: Receiver<Vec<u8>>,
+    out: &Out,
+    ends: &UnboundedSender<ServerEnd>,
+    silent: &AtomicBool,
+) {
     while let Some(line) = lines.blocking_recv() {
         if silent.load(Ordering::Acquire) {
             return;
@@ -186,7 +191,7 @@ fn write_lines(mut lines: Receiver<Vec<u8>>, out: &Out, ends: &UnboundedSender<E
         drop(writing);
         out.waiting.fetch_sub(1, Ordering::AcqRel);
         if written.is_err() {
-            let _ = ends.send(End::Gone);
+            let _ = ends.send(ServerEnd::Gone);
             return;
         }
     }
@@ -195,7 +200,7 @@ fn write_lines(mut lines: Receiver<Vec<u8>>, out: &Out, ends: &UnboundedSender<E
 struct Reader {
     lines: Lines,
     messages: Sender<Box<ClientJsonRpcMessage>>,
-    ends: UnboundedSender<End>,
+    ends: UnboundedSender<ServerEnd>,
     waiting: Waiting,
 }
 
@@ -217,13 +222,13 @@ impl Reader {
                 Err(_) => break,
             }
         }
-        let _ = self.ends.send(End::Gone);
+        let _ = self.ends.send(ServerEnd::Gone);
     }
 
     /// Hands a frame on, or answers it; false when nothing more is to be read.
     fn frame(&self, frame: Frame) -> bool {
         let message = match frame {
-            Frame::TooLong => Err(Refused::TOO_LONG),
+            Frame::TooLong => Err(RefusedMessage::TOO_LONG),
             Frame::Line(line) => incoming::read(&line),
         };
         let message = match message {
@@ -232,17 +237,17 @@ impl Reader {
         };
         match &message.kind {
             // An answer to a question of ours, if it fits one.
-            Kind::Reply => {}
-            Kind::Notification if message.method == "exit" => {
-                let _ = self.ends.send(End::Asked);
+            MessageKind::Reply => {}
+            MessageKind::Notification if message.method == "exit" => {
+                let _ = self.ends.send(ServerEnd::Asked);
                 return false;
             }
-            Kind::Notification => {
+            MessageKind::Notification => {
                 if let Some(id) = message.cancels() {
                     self.waiting.ids().remove(&id);
                 }
             }
-            Kind::Request(id) => {
+            MessageKind::Request(id) => {
                 let mut waiting = self.waiting.ids();
                 if waiting.contains(id) {
                     drop(waiting);
@@ -264,7 +269,7 @@ impl Reader {
         match serde_json::from_value::<ClientJsonRpcMessage>(message.json) {
             Ok(message) => self.messages.blocking_send(Box::new(message)).is_ok(),
             Err(_) => match kind {
-                Kind::Request(key) => {
+                MessageKind::Request(key) => {
                     self.waiting.ids().remove(&key);
                     self.answer(&error(id, -32602, "Invalid params"))
                 }

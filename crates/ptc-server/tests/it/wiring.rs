@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ptc_server::engine::settings::{Debug, Sessions, Task};
+use ptc_server::engine::settings::{Debug, SessionSettings, Task};
 use ptc_server::engine::{Payloads, Profile, Settings};
 use ptc_server::options::{Loaded, Options};
 
@@ -49,7 +49,7 @@ const ENGINE: &[(&str, Reads<Settings, u64>)] = &[
 ];
 
 /// Numbers of sessions.
-const SESSIONS: &[(&str, Reads<Sessions, u64>)] = &[
+const SESSIONS: &[(&str, Reads<SessionSettings, u64>)] = &[
     ("max-sessions", |s| s.most as u64),
     ("max-sessions-per-owner", |s| s.per_owner as u64),
     ("max-live-sessions", |s| s.live as u64),
@@ -198,5 +198,5 @@ fn defaults_are_the_same_with_and_without_options() {
     let of_options = Settings::of(&Options::default()).expect("it is right");
     assert_eq!(format!("{of_options:#?}"), format!("{:#?}", Settings::default()));
     let on = settings(&everything_on());
-    assert_eq!(format!("{:#?}", on.sessions), format!("{:#?}", Some(Sessions::default())));
+    assert_eq!(format!("{:#?}", on.sessions), format!("{:#?}", Some(SessionSettings::default())));
 }

@@ -1,6 +1,6 @@
 //! Placeholders against the parameters of a signature, when a prompt is made rather than when it is used.
 
-use super::{Name, Node, Template, TemplateError};
+use super::{Name, Template, TemplateError, TemplateNode};
 use crate::signature::{Signature, UnknownPath};
 use crate::types::Type;
 
@@ -18,7 +18,7 @@ impl Template {
 
     fn problems(&self, signature: &Signature, names: bool) -> Result<(), TemplateError> {
         let root = Type::Record(signature.input.clone());
-        let mut check = Check { root: &root, names, problems: Vec::new() };
+        let mut check = TemplateCheck { root: &root, names, problems: Vec::new() };
         check.nodes(&self.nodes, &mut Vec::new());
         match check.problems.is_empty() {
             true => Ok(()),
@@ -27,7 +27,7 @@ impl Template {
     }
 }
 
-struct Check<'t> {
+struct TemplateCheck<'t> {
     root: &'t Type,
     /// Whether lists and maps may stand outside of sections.
     names: bool,
@@ -37,13 +37,13 @@ struct Check<'t> {
 /// The type of the current value in each open section, `None` where it is not known.
 type Frames<'t> = Vec<Option<&'t Type>>;
 
-impl<'t> Check<'t> {
-    fn nodes(&mut self, nodes: &[Node], frames: &mut Frames<'t>) {
+impl<'t> TemplateCheck<'t> {
+    fn nodes(&mut self, nodes: &[TemplateNode], frames: &mut Frames<'t>) {
         for node in nodes {
             match node {
-                Node::Text(_) => {}
-                Node::Variable { path, .. } => self.variable(path, frames),
-                Node::Section { path, inverted, body } => {
+                TemplateNode::Text(_) => {}
+                TemplateNode::Variable { path, .. } => self.variable(path, frames),
+                TemplateNode::Section { path, inverted, body } => {
                     let ty = self.resolve(path, frames).unwrap_or(None);
                     if *inverted {
                         self.nodes(body, frames);

@@ -32,12 +32,12 @@ use crate::signature::Signature;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     source: String,
-    nodes: Vec<Node>,
+    nodes: Vec<TemplateNode>,
 }
 
 /// What a template is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Node {
+enum TemplateNode {
     Text(String),
     /// A variable, with its tag as written.
     Variable {
@@ -47,7 +47,7 @@ enum Node {
     Section {
         path: Name,
         inverted: bool,
-        body: Vec<Node>,
+        body: Vec<TemplateNode>,
     },
 }
 
@@ -142,25 +142,25 @@ impl Template {
 
     /// Whether the template has sections.
     pub fn has_sections(&self) -> bool {
-        self.nodes.iter().any(|node| matches!(node, Node::Section { .. }))
+        self.nodes.iter().any(|node| matches!(node, TemplateNode::Section { .. }))
     }
 }
 
-impl Node {
+impl TemplateNode {
     fn placeholder(&self) -> Option<Placeholder> {
         let (path, section) = match self {
-            Node::Text(_) => return None,
-            Node::Variable { path, .. } => (path, false),
-            Node::Section { path, .. } => (path, true),
+            TemplateNode::Text(_) => return None,
+            TemplateNode::Variable { path, .. } => (path, false),
+            TemplateNode::Section { path, .. } => (path, true),
         };
         Some(Placeholder { path: path.to_string(), section })
     }
 }
 
-fn collect(nodes: &[Node], found: &mut Vec<Placeholder>) {
+fn collect(nodes: &[TemplateNode], found: &mut Vec<Placeholder>) {
     for node in nodes {
         found.extend(node.placeholder());
-        if let Node::Section { body, .. } = node {
+        if let TemplateNode::Section { body, .. } = node {
             collect(body, found);
         }
     }

@@ -1,6 +1,6 @@
 //! Template text into nodes.
 
-use super::{Name, Node};
+use super::{Name, TemplateNode};
 use crate::parse::error::ParseError;
 
 /// How deep sections may nest.
@@ -16,19 +16,19 @@ struct Tag<'s> {
 }
 
 /// A section whose closing tag has not come yet.
-struct Open {
+struct OpenSection {
     path: Name,
     inverted: bool,
     start: usize,
     end: usize,
     /// The nodes before the section, picked up again when it closes.
-    outer: Vec<Node>,
+    outer: Vec<TemplateNode>,
 }
 
 /// Parses the whole text.
-pub(super) fn nodes(source: &str) -> Result<Vec<Node>, ParseError> {
+pub(super) fn nodes(source: &str) -> Result<Vec<TemplateNode>, ParseError> {
     let mut nodes = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenSection> = Vec::new();
     let mut at = 0;
     while let Some(tag) = next_tag(source, at)? {
         let (before, after) = around(source, &tag, at);
@@ -47,16 +47,16 @@ pub(super) fn nodes(source: &str) -> Result<Vec<Node>, ParseError> {
                 let path = name(source, &tag, "section")?;
                 let inverted = tag.kind == '^';
                 let outer = std::mem::take(&mut nodes);
-                open.push(Open { path, inverted, start: tag.start, end: tag.end, outer });
+                open.push(OpenSection { path, inverted, start: tag.start, end: tag.end, outer });
             }
             '/' => {
                 let section = close(source, &tag, &mut open)?;
                 let body = std::mem::replace(&mut nodes, section.outer);
-                nodes.push(Node::Section { path: section.path, inverted: section.inverted, body });
+                nodes.push(TemplateNode::Section { path: section.path, inverted: section.inverted, body });
             }
             _ => {
                 let raw = source[tag.start..tag.end].to_owned();
-                nodes.push(Node::Variable { path: name(source, &tag, "placeholder")?, raw });
+                nodes.push(TemplateNode::Variable { path: name(source, &tag, "placeholder")?, raw });
             }
         }
     }
@@ -71,9 +71,9 @@ pub(super) fn nodes(source: &str) -> Result<Vec<Node>, ParseError> {
     }
 }
 
-fn text(nodes: &mut Vec<Node>, piece: &str) {
+fn text(nodes: &mut Vec<TemplateNode>, piece: &str) {
     if !piece.is_empty() {
-        nodes.push(Node::Text(piece.to_owned()));
+        nodes.push(TemplateNode::Text(piece.to_owned()));
     }
 }
 
@@ -126,7 +126,7 @@ fn is_segment(segment: &str) -> bool {
         && segment.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-fn close(source: &str, tag: &Tag<'_>, open: &mut Vec<Open>) -> Result<Open, ParseError> {
+fn close(source: &str, tag: &Tag<'_>, open: &mut Vec<OpenSection>) -> Result<OpenSection, ParseError> {
     let path = name(source, tag, "section")?;
     match open.pop() {
         None => Err(error(source, tag, format!("section `{path}` is closed but was not opened"))),

@@ -1,6 +1,6 @@
 //! Filling a template with values.
 
-use super::{Name, Node, OnMissing, Placeholder, Template, TemplateError};
+use super::{Name, OnMissing, Placeholder, Template, TemplateError, TemplateNode};
 use crate::keys;
 use crate::shape::{Kind, Shape};
 
@@ -42,12 +42,14 @@ struct Filling {
 }
 
 impl Filling {
-    fn nodes<V: Shape>(&mut self, nodes: &[Node], stack: &mut Vec<&V>) -> Result<(), TemplateError> {
+    fn nodes<V: Shape>(&mut self, nodes: &[TemplateNode], stack: &mut Vec<&V>) -> Result<(), TemplateError> {
         for node in nodes {
             match node {
-                Node::Text(text) => self.out.push_str(text),
-                Node::Variable { path, raw } => self.variable(path, raw, stack)?,
-                Node::Section { path, inverted, body } => self.section(path, *inverted, body, stack)?,
+                TemplateNode::Text(text) => self.out.push_str(text),
+                TemplateNode::Variable { path, raw } => self.variable(path, raw, stack)?,
+                TemplateNode::Section { path, inverted, body } => {
+                    self.section(path, *inverted, body, stack)?
+                }
             }
         }
         Ok(())
@@ -76,7 +78,7 @@ impl Filling {
         &mut self,
         path: &Name,
         inverted: bool,
-        body: &[Node],
+        body: &[TemplateNode],
         stack: &mut Vec<&V>,
     ) -> Result<(), TemplateError> {
         let value = find(path, stack).filter(|value| is_truthy(*value));
@@ -94,7 +96,7 @@ impl Filling {
     fn inside<'v, V: Shape>(
         &mut self,
         value: &'v V,
-        body: &[Node],
+        body: &[TemplateNode],
         stack: &mut Vec<&'v V>,
     ) -> Result<(), TemplateError> {
         stack.push(value);

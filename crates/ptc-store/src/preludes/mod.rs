@@ -30,7 +30,7 @@ pub use edit::{Edit, Edited, Placement, Surface, Touched};
 pub use error::{PreludeError, Reason};
 pub use forms::{FormKind, Forms, TopForm};
 pub use model::{
-    Bounds, Candidate, Listed, Metadata, Pin, Ref, Resolved, Selected, Selection, Version, checksum,
+    Bounds, Candidate, ListedPrelude, Metadata, Pin, Ref, Resolved, Selected, Selection, Version, checksum,
 };
 pub use prune::Pruned;
 pub use seed::Seeded;
@@ -101,7 +101,7 @@ impl Preludes {
     }
 
     /// All preludes, by id.
-    pub fn list(&self) -> Result<Vec<Listed>, PreludeError> {
+    pub fn list(&self) -> Result<Vec<ListedPrelude>, PreludeError> {
         Ok(self.store.read(rows::list)?)
     }
 

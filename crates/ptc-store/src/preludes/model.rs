@@ -200,7 +200,7 @@ pub struct Candidate {
 
 /// One prelude in the list of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedPrelude {
     /// The prelude.
     pub id: String,
     /// Its default version.

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::error::{PreludeError, Reason, refuse};
-use super::model::{Candidate, Listed, Metadata, Pin, Ref, Selection, Version, checksum};
+use super::model::{Candidate, ListedPrelude, Metadata, Pin, Ref, Selection, Version, checksum};
 use super::prune::Pruned;
 use crate::StoreError;
 use crate::cell::{Row, cells};
@@ -24,13 +24,13 @@ pub(crate) fn heads(tx: &mut Tx<'_>, id: &str) -> Result<Option<Heads>, StoreErr
 }
 
 /// All preludes, by id.
-pub(crate) fn list(tx: &mut Tx<'_>) -> Result<Vec<Listed>, StoreError> {
+pub(crate) fn list(tx: &mut Tx<'_>) -> Result<Vec<ListedPrelude>, StoreError> {
     let sql = "SELECT p.id, p.current_version, p.latest_version, v.checksum,
                       (SELECT COUNT(*) FROM ptc_prelude_versions a WHERE a.id = p.id)
                FROM ptc_preludes p
                JOIN ptc_prelude_versions v ON v.id = p.id AND v.version = p.current_version";
     let mut listed = tx.list(sql, &[], |row| {
-        Ok(Listed {
+        Ok(ListedPrelude {
             id: row.text(0)?,
             current_version: row.int(1)?,
             latest_version: row.int(2)?,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::{Store, StoreError};
-pub use model::{Answer, Ending, Kept, Listed, NewAnswer, RunError, Status};
+pub use model::{Answer, Ending, KeptRun, ListedRun, NewAnswer, RunError, Status};
 
 /// Characters of run ids: no letter can be taken for a digit.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
@@ -70,7 +70,7 @@ impl Runs {
     }
 
     /// Goes on with a run, which is taken from whoever held it.
-    pub fn go_on(&self, id: &str) -> Result<(Run, Kept), RunError> {
+    pub fn go_on(&self, id: &str) -> Result<(Run, KeptRun), RunError> {
         let missing = || self.missing(id);
         let (holder, kept) = self.store.write(&subject(id), |tx| {
             let kept = rows::kept(tx, id)?.ok_or_else(missing)?;
@@ -80,18 +80,18 @@ impl Runs {
     }
 
     /// Looks at a run and takes it from nobody.
-    pub fn read(&self, id: &str) -> Result<Kept, RunError> {
+    pub fn read(&self, id: &str) -> Result<KeptRun, RunError> {
         self.store.read(|tx| rows::kept(tx, id)?.ok_or_else(|| self.missing(id)))
     }
 
     /// All runs, the latest first.
-    pub fn list(&self) -> Result<Vec<Listed>, RunError> {
+    pub fn list(&self) -> Result<Vec<ListedRun>, RunError> {
         self.store.read(|tx| rows::list(tx).map_err(RunError::from))
     }
 
     /// The run whose id begins like this, if there is exactly one.
-    pub fn find(&self, beginning: &str) -> Result<Listed, RunError> {
-        let mut found: Vec<Listed> =
+    pub fn find(&self, beginning: &str) -> Result<ListedRun, RunError> {
+        let mut found: Vec<ListedRun> =
             self.list()?.into_iter().filter(|run| run.id.starts_with(beginning)).collect();
         if let Some(exact) = found.iter().position(|run| run.id == beginning) {
             return Ok(found.swap_remove(exact));

@@ -61,7 +61,7 @@ impl From<Ending> for Status {
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct ListedRun {
     /// Its id.
     pub id: String,
     /// What it is about.
@@ -106,7 +106,7 @@ pub struct Answer {
 
 /// All that was kept of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct KeptRun {
     /// What it was begun from.
     pub origin: Json,
     /// How far it came.
@@ -121,7 +121,7 @@ pub struct Kept {
     pub step: Option<Json>,
 }
 
-impl Kept {
+impl KeptRun {
     /// The answers that the state does not know.
     pub fn answers_after_state(&self) -> impl Iterator<Item = &Answer> {
         self.answers.iter().filter(|answer| answer.number > self.state_answers)

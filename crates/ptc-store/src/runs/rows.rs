@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::model::{Answer, Kept, Listed, NewAnswer, Status};
+use super::model::{Answer, KeptRun, ListedRun, NewAnswer, Status};
 use crate::StoreError;
 use crate::cell::cells;
 use crate::tx::Tx;
@@ -92,7 +92,7 @@ pub(super) fn end(tx: &mut Tx<'_>, id: &str, status: Status, step: &Json) -> Res
 }
 
 /// All that is kept of a run.
-pub(super) fn kept(tx: &mut Tx<'_>, id: &str) -> Result<Option<Kept>, StoreError> {
+pub(super) fn kept(tx: &mut Tx<'_>, id: &str) -> Result<Option<KeptRun>, StoreError> {
     let found = tx.first(
         "SELECT r.status, o.origin FROM ptc_runs r JOIN ptc_run_origins o ON o.run = r.id WHERE r.id = ?1",
         cells![id],
@@ -120,15 +120,15 @@ pub(super) fn kept(tx: &mut Tx<'_>, id: &str) -> Result<Option<Kept>, StoreError
         Ok(json(&row.bytes(0)?).ok())
     })?;
     let (state_answers, state) = state.map_or((0, None), |(answers, state)| (answers, Some(state)));
-    Ok(Some(Kept { origin, status, state, state_answers, answers, step: step.flatten() }))
+    Ok(Some(KeptRun { origin, status, state, state_answers, answers, step: step.flatten() }))
 }
 
 /// All runs, the latest first.
-pub(super) fn list(tx: &mut Tx<'_>) -> Result<Vec<Listed>, StoreError> {
+pub(super) fn list(tx: &mut Tx<'_>) -> Result<Vec<ListedRun>, StoreError> {
     let sql = "SELECT id, title, status, answers, began_at, changed_at FROM ptc_runs
                ORDER BY began_at DESC, id";
     tx.list(sql, &[], |row| {
-        Ok(Listed {
+        Ok(ListedRun {
             id: row.text(0)?,
             title: row.text(1)?,
             status: Status::named(&row.text(2)?)?,

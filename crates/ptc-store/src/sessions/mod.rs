@@ -25,7 +25,10 @@ use serde_json::Value as Json;
 use crate::lease::is_key;
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, requests, tickets};
-pub use model::{Along, Kept, Listed, NewSession, Room, Seen, SessionError, Taken, Times};
+pub use model::{
+    Along, KeptSession, ListedSession, NewSession, SeenSession, SessionError, SessionQuota, TakenSession,
+    Times,
+};
 
 /// How long a session that is over is known to have been there.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -68,7 +71,7 @@ impl Sessions {
     }
 
     /// Begins a session, if there is room for one more.
-    pub fn create(&self, new: &NewSession<'_>, room: Room) -> Result<Times, SessionError> {
+    pub fn create(&self, new: &NewSession<'_>, room: SessionQuota) -> Result<Times, SessionError> {
         // Sessions begin one after the other, so that they are counted right.
         self.store.write("sessions", |tx| {
             rows::sweep(tx, SWEPT)?;
@@ -89,7 +92,7 @@ impl Sessions {
         owner: &str,
         lease_ms: i64,
         known: Option<i64>,
-    ) -> Result<Taken, SessionError> {
+    ) -> Result<TakenSession, SessionError> {
         if !is_key(id) {
             return Err(SessionError::Missing);
         }
@@ -104,12 +107,12 @@ impl Sessions {
             }
             let kept = rows::kept(tx, id, head.version, known)?;
             let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
-            Ok(Taken { lease, version: head.version, times: head.times, kept })
+            Ok(TakenSession { lease, version: head.version, times: head.times, kept })
         })
     }
 
     /// Looks at a session and takes it from nobody. What is kept comes with it, unless `known` is its version.
-    pub fn read(&self, id: &str, owner: &str, known: Option<i64>) -> Result<Seen, SessionError> {
+    pub fn read(&self, id: &str, owner: &str, known: Option<i64>) -> Result<SeenSession, SessionError> {
         if !is_key(id) {
             return Err(SessionError::Missing);
         }
@@ -117,7 +120,7 @@ impl Sessions {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             let kept = rows::kept(tx, id, head.version, known)?;
-            Ok(Seen { version: head.version, busy: head.lease_until > now, times: head.times, kept })
+            Ok(SeenSession { version: head.version, busy: head.lease_until > now, times: head.times, kept })
         })
     }
 
@@ -214,7 +217,7 @@ impl Sessions {
     }
 
     /// The open sessions of an owner, the last changed first.
-    pub fn list(&self, owner: &str) -> Result<Vec<Listed>, SessionError> {
+    pub fn list(&self, owner: &str) -> Result<Vec<ListedSession>, SessionError> {
         self.store.read(|tx| Ok(rows::list(tx, owner)?))
     }
 

@@ -24,7 +24,7 @@ pub struct NewSession<'a> {
 
 /// How many sessions there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct SessionQuota {
     /// In the whole store.
     pub most: u64,
     /// Of one owner.
@@ -44,7 +44,7 @@ pub struct Times {
 
 /// What is kept of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct KeptSession {
     /// What it is made of.
     pub origin: Json,
     /// What was said of it in the last commit, or when it began.
@@ -55,7 +55,7 @@ pub struct Kept {
 
 /// A session in the hands of the caller.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taken {
+pub struct TakenSession {
     /// The right to change it.
     pub lease: Lease,
     /// How many commits it has had.
@@ -63,12 +63,12 @@ pub struct Taken {
     /// Its times.
     pub times: Times,
     /// What is kept of it; `None` if the caller knows this version.
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptSession>,
 }
 
 /// A session that was looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct SeenSession {
     /// How many commits it has had.
     pub version: i64,
     /// Whether somebody holds it.
@@ -76,12 +76,12 @@ pub struct Seen {
     /// Its times.
     pub times: Times,
     /// What is kept of it; `None` if the caller knows this version.
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptSession>,
 }
 
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
+pub struct ListedSession {
     /// Its id.
     pub id: String,
     /// How many commits it has had.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::model::{Kept, Listed, NewSession, SessionError, Times};
+use super::model::{KeptSession, ListedSession, NewSession, SessionError, Times};
 use super::{Lease, REMEMBERED_MS};
 use crate::cell::{Row, cells};
 use crate::lease::json;
@@ -13,7 +13,7 @@ use crate::{StoreError, tickets};
 const FOREVER_MS: i64 = 1 << 52;
 
 /// A session without what is kept of it.
-pub(super) struct Head {
+pub(super) struct SessionHead {
     pub version: i64,
     pub lease: i64,
     pub lease_until: i64,
@@ -33,7 +33,7 @@ fn times(row: &Row, first: usize) -> Result<Times, String> {
 }
 
 /// The session, if it is open and belongs to this owner.
-pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, SessionError> {
+pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<SessionHead, SessionError> {
     let found = tx.first(
         "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at,
              COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = ptc_sessions.id AND t.used = 0), 0)
@@ -41,7 +41,7 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
         cells![id],
         |row| {
             let waits_until = row.int(10)?.min(now.saturating_add(FOREVER_MS));
-            let head = Head {
+            let head = SessionHead {
                 version: row.int(2)?,
                 lease: row.int(3)?,
                 lease_until: row.int(4)?,
@@ -106,7 +106,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewSession<'_>) -> Result<Times, Ses
 pub(super) fn take(
     tx: &mut Tx<'_>,
     id: &str,
-    head: &Head,
+    head: &SessionHead,
     now: i64,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
@@ -125,7 +125,7 @@ pub(super) fn kept(
     id: &str,
     version: i64,
     known: Option<i64>,
-) -> Result<Option<Kept>, StoreError> {
+) -> Result<Option<KeptSession>, StoreError> {
     if known == Some(version) {
         return Ok(None);
     }
@@ -139,7 +139,7 @@ pub(super) fn kept(
         .ok_or_else(|| tx.damaged(format!("session {id} is open, but what is kept of it is missing")))?;
     let state =
         tx.first("SELECT state FROM ptc_session_states WHERE session = ?1", cells![id], |row| row.bytes(0))?;
-    Ok(Some(Kept { origin, meta, state }))
+    Ok(Some(KeptSession { origin, meta, state }))
 }
 
 /// Begins the idle time of an open session anew.
@@ -253,7 +253,7 @@ pub(super) fn of(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<String>, StoreError
 }
 
 /// The open sessions of an owner.
-pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
+pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, StoreError> {
     let now = tx.now_ms()?;
     let listed = tx.list(
         "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta, s.ends_at,
@@ -265,8 +265,13 @@ pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreErr
             let (busy, waits_until) = (row.int(2)? > now, row.int(8)?.min(now.saturating_add(FOREVER_MS)));
             let times = kept_until(times(row, 3)?, waits_until);
             let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
-            let listed =
-                Listed { id: row.text(0)?, version: row.int(1)?, busy, times, meta: json(&row.bytes(6)?)? };
+            let listed = ListedSession {
+                id: row.text(0)?,
+                version: row.int(1)?,
+                busy,
+                times,
+                meta: json(&row.bytes(6)?)?,
+            };
             Ok(open.then_some(listed))
         },
     )?;

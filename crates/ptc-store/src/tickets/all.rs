@@ -1,11 +1,11 @@
 //! What waits in a store, whoever it belongs to, for whoever runs the servers. Nothing here changes anything.
 
-use super::{Listed, TicketError, Tickets, rows};
+use super::{ListedTicket, TicketError, Tickets, rows};
 use crate::cell::{Row, cells};
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
-    pub fn list_all(&self) -> Result<Vec<(String, Listed)>, TicketError> {
+    pub fn list_all(&self) -> Result<Vec<(String, ListedTicket)>, TicketError> {
         self.store.read(|tx| {
             let now = tx.now_ms()?;
             Ok(tx.list(

@@ -27,7 +27,7 @@ use crate::lease::{is_key, json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
-pub use model::{Listed, NewTicket, Room, Ruling, Taken, TicketError, Waiting};
+pub use model::{ListedTicket, NewTicket, Ruling, TakenTicket, TicketError, TicketQuota, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -75,7 +75,12 @@ impl Tickets {
 
     /// Keeps a ticket, if its owner has room for it among those that are open, and the reply to the request that it came
     /// from: both or none.
-    pub fn put(&self, new: &NewTicket<'_>, room: Room, reply: Option<&Reply<'_>>) -> Result<(), TicketError> {
+    pub fn put(
+        &self,
+        new: &NewTicket<'_>,
+        room: TicketQuota,
+        reply: Option<&Reply<'_>>,
+    ) -> Result<(), TicketError> {
         // Tickets of one owner come one after the other, so that they are counted right.
         self.store.write(&format!("tickets of {}", new.owner), |tx| {
             if rows::count_of(tx, new.owner, room.tickets)? >= room.tickets {
@@ -116,7 +121,13 @@ impl Tickets {
 
     /// Takes a ticket to go on with it as decided, for so long at first. If somebody took it before and did not come to
     /// an end, the same must be decided again.
-    pub fn take(&self, id: &str, owner: &str, decided: &Json, lease_ms: i64) -> Result<Taken, TicketError> {
+    pub fn take(
+        &self,
+        id: &str,
+        owner: &str,
+        decided: &Json,
+        lease_ms: i64,
+    ) -> Result<TakenTicket, TicketError> {
         let same = |before: &Json| if before == decided { Ruling::Same } else { Ruling::Otherwise };
         self.take_over(id, owner, decided, lease_ms, same)
     }
@@ -130,7 +141,7 @@ impl Tickets {
         decided: &Json,
         lease_ms: i64,
         rule: impl Fn(&Json) -> Ruling,
-    ) -> Result<Taken, TicketError> {
+    ) -> Result<TakenTicket, TicketError> {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
@@ -153,7 +164,7 @@ impl Tickets {
                 return Err(TicketError::Busy);
             }
             let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
-            Ok(Taken { lease, again: head.began, decided })
+            Ok(TakenTicket { lease, again: head.began, decided })
         }))
     }
 
@@ -184,7 +195,7 @@ impl Tickets {
     }
 
     /// Gives a ticket back as it was when it was taken: nothing was done since. One that was lost is left alone.
-    pub fn release(&self, taken: &Taken) -> Result<(), TicketError> {
+    pub fn release(&self, taken: &TakenTicket) -> Result<(), TicketError> {
         self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?))
     }
 
@@ -195,7 +206,7 @@ impl Tickets {
     }
 
     /// The open tickets of an owner, the oldest first.
-    pub fn list_open(&self, owner: &str) -> Result<Vec<Listed>, TicketError> {
+    pub fn list_open(&self, owner: &str) -> Result<Vec<ListedTicket>, TicketError> {
         self.store.read(|tx| Ok(rows::list_open(tx, owner)?))
     }
 

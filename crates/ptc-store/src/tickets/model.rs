@@ -42,7 +42,7 @@ pub struct Waiting {
 
 /// A ticket in the hands of the caller.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taken {
+pub struct TakenTicket {
     /// The right to go on with it.
     pub lease: Lease,
     /// Whether somebody took it before and did not come to an end.
@@ -64,7 +64,7 @@ pub enum Ruling {
 
 /// A ticket in a list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
+pub struct ListedTicket {
     /// Its id.
     pub id: String,
     /// What waits.
@@ -83,7 +83,7 @@ pub struct Listed {
 
 /// What the open tickets of an owner may take together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct TicketQuota {
     /// How many there may be.
     pub tickets: u64,
     /// Bytes of what is sealed and shown.

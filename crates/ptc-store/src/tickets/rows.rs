@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::model::{Listed, NewTicket, Taken, TicketError};
+use super::model::{ListedTicket, NewTicket, TakenTicket, TicketError};
 use super::{Lease, REMEMBERED_MS, SCOPE};
 use crate::cell::{Row, cells};
 use crate::lease::json;
@@ -17,7 +17,7 @@ const SWEPT: i64 = 2;
 const GONE: i64 = 3;
 
 /// An open ticket.
-pub(super) struct Head {
+pub(super) struct TicketHead {
     pub kind: String,
     pub lease: i64,
     pub lease_until: i64,
@@ -45,7 +45,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>, about: Vec<u8>) -> Re
 }
 
 /// The ticket, if it is open and belongs to this owner.
-pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, TicketError> {
+pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<TicketHead, TicketError> {
     let found = tx.first(
         "SELECT t.owner, t.used, t.ended, t.kind, t.lease, t.lease_until, t.expires_at, t.began_at, t.about, t.decided,
              s.sealed
@@ -53,7 +53,7 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
         cells![id],
         |row| {
             let ended = row.maybe_bytes(2)?.map(|ended| json(&ended)).transpose()?;
-            let head = Head {
+            let head = TicketHead {
                 kind: row.text(3)?,
                 lease: row.int(4)?,
                 lease_until: row.int(5)?,
@@ -135,7 +135,7 @@ fn empty(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
 }
 
 /// Gives a ticket back. What an earlier holder decided stays decided.
-pub(super) fn release(tx: &mut Tx<'_>, taken: &Taken) -> Result<(), StoreError> {
+pub(super) fn release(tx: &mut Tx<'_>, taken: &TakenTicket) -> Result<(), StoreError> {
     let (lease, again) = (&taken.lease, i64::from(taken.again));
     tx.run(
         "UPDATE ptc_tickets SET lease_until = 0, began_at = CASE WHEN ?3 = 1 THEN began_at END,
@@ -168,7 +168,7 @@ pub(super) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreEr
 }
 
 /// The open tickets of an owner.
-pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
+pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedTicket>, StoreError> {
     let now = tx.now_ms()?;
     tx.list(
         "SELECT id, kind, lease_until, created_at, expires_at, about, decided FROM ptc_tickets
@@ -180,8 +180,8 @@ pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, Sto
 }
 
 /// A ticket in a list, of which the columns from this one on tell.
-pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<Listed, String> {
-    Ok(Listed {
+pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<ListedTicket, String> {
+    Ok(ListedTicket {
         id: row.text(from)?,
         kind: row.text(from + 1)?,
         busy: row.int(from + 2)? > now,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ptc_store::Store;
 use ptc_store::effects::{Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
-use ptc_store::tickets::{NewTicket, Room, SCOPE, Tickets};
+use ptc_store::tickets::{NewTicket, SCOPE, TicketQuota, Tickets};
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server;
@@ -224,7 +224,7 @@ fn needed(store: &Arc<Store>) {
         sealed: b"x",
         about: &about,
     };
-    tickets.put(&new, Room { tickets: 1, bytes: 1 << 20 }, None).expect("kept");
+    tickets.put(&new, TicketQuota { tickets: 1, bytes: 1 << 20 }, None).expect("kept");
     let taken = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
     for scope in ["k", format!("{SCOPE}t").as_str()] {
         begin(&effects, scope, "a");

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ptc_store::Store;
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
-use ptc_store::sessions::{Along, NewSession, Room, SessionError, Sessions};
+use ptc_store::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions};
 use ptc_store::tickets::{NewTicket, TicketError, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -34,7 +34,7 @@ fn sessions_are_kept_in_every_place() {
 }
 
 const LONG: i64 = 3_600_000;
-const ROOM: Room = Room { most: 1_000, per_owner: 1_000 };
+const ROOM: SessionQuota = SessionQuota { most: 1_000, per_owner: 1_000 };
 
 fn of(store: &Arc<Store>) -> Sessions {
     Sessions::new(store.clone())
@@ -121,7 +121,7 @@ fn ticketed(store: &Arc<Store>) {
         sealed: b"x",
         about: &about,
     };
-    tickets.put(&new, ptc_store::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+    tickets.put(&new, ptc_store::tickets::TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     let dead = tickets.take("t", "ann", &json!("approve"), 0).expect("taken");
     let alive = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken again");
     let taken = sessions.take("a", "ann", LONG, None).expect("taken");
@@ -147,7 +147,11 @@ fn wait_in(store: &Arc<Store>, id: &str, session: &str, ttl_ms: i64) -> Result<(
         sealed: b"x",
         about: &about,
     };
-    Tickets::new(store.clone()).put(&new, ptc_store::tickets::Room { tickets: 9, bytes: 1 << 20 }, None)
+    Tickets::new(store.clone()).put(
+        &new,
+        ptc_store::tickets::TicketQuota { tickets: 9, bytes: 1 << 20 },
+        None,
+    )
 }
 
 fn waiting(store: &Arc<Store>) {
@@ -285,7 +289,7 @@ fn room(store: &Arc<Store>) {
     let create = |id: &str, owner: &str| {
         let nothing = json!({});
         let new = NewSession { id, owner, origin: &nothing, meta: &nothing, ttl_ms: LONG, idle_ms: LONG };
-        sessions.create(&new, Room { most: 3, per_owner: 2 }).map(|_| ())
+        sessions.create(&new, SessionQuota { most: 3, per_owner: 2 }).map(|_| ())
     };
     assert_eq!((create("1", "ann"), create("2", "ann")), (Ok(()), Ok(())));
     assert_eq!(create("3", "ann"), Err(SessionError::OwnerFull));

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ptc_store::Store;
 use ptc_store::effects::{Effects, Holder, NewEffect, Seen};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
-use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, Ruling, SCOPE, Taken, TicketError, Tickets};
+use ptc_store::tickets::{
+    NewTicket, REMEMBERED_MS, Ruling, SCOPE, TakenTicket, TicketError, TicketQuota, Tickets,
+};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Rule, everywhere};
@@ -43,8 +45,8 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).expect("a number")
 }
 
-fn room(tickets: u64) -> Room {
-    Room { tickets, bytes: 1 << 20 }
+fn room(tickets: u64) -> TicketQuota {
+    TicketQuota { tickets, bytes: 1 << 20 }
 }
 
 fn put_until(tickets: &Tickets, id: &str, expires_ms: i64) {
@@ -65,7 +67,7 @@ fn put(tickets: &Tickets, id: &str) {
     put_until(tickets, id, now() + LONG);
 }
 
-fn take(tickets: &Tickets, id: &str, owner: &str, lease_ms: i64) -> Result<Taken, TicketError> {
+fn take(tickets: &Tickets, id: &str, owner: &str, lease_ms: i64) -> Result<TakenTicket, TicketError> {
     tickets.take(id, owner, &json!({"approve": [1, 0.1]}), lease_ms)
 }
 
@@ -108,7 +110,7 @@ fn all(store: &Arc<Store>) {
 }
 
 /// The name of an end, and what brings it about.
-type Ending = (&'static str, fn(&Tickets, &Taken));
+type Ending = (&'static str, fn(&Tickets, &TakenTicket));
 
 /// How a ticket that somebody took and left comes to its end.
 const ENDINGS: &[Ending] = &[
@@ -213,7 +215,7 @@ fn listed(store: &Arc<Store>) {
     assert_eq!(seen(), (false, None));
     let taken = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
     assert_eq!(seen(), (true, Some(json!("approve"))));
-    tickets.release(&Taken { again: true, ..taken }).expect("left with its decision");
+    tickets.release(&TakenTicket { again: true, ..taken }).expect("left with its decision");
     assert_eq!(seen(), (false, Some(json!("approve"))));
 }
 

@@ -51,13 +51,13 @@ pub type Complain = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Sends spans to a collector.
 pub struct Otlp {
-    open: BTreeMap<(String, String), Open>,
+    open: BTreeMap<(String, String), OpenSpan>,
     out: Option<SyncSender<SpanData>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A span that has not ended.
-struct Open {
+struct OpenSpan {
     start: Record,
     events: Vec<Event>,
 }
@@ -115,7 +115,7 @@ impl Sink for Otlp {
         let key = (record.trace_id.clone(), id.clone());
         match record.phase() {
             Phase::Start if self.open.len() < MAX_OPEN => {
-                self.open.insert(key, Open { start: record.clone(), events: Vec::new() });
+                self.open.insert(key, OpenSpan { start: record.clone(), events: Vec::new() });
             }
             Phase::Start => {}
             // Its span tells the same.
@@ -219,8 +219,8 @@ fn event(record: &Record) -> Event {
 }
 
 /// A span from its first and its last event.
-fn span(open: Open, end: &Record) -> SpanData {
-    let Open { start, events } = open;
+fn span(open: OpenSpan, end: &Record) -> SpanData {
+    let OpenSpan { start, events } = open;
     let mut whole = start.clone();
     let Record { status, data, input_tokens, output_tokens, model, .. } = end.clone();
     whole.status = status;

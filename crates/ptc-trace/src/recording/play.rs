@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ptc_agent::tape::{Divergence, Entry, Question};
-use ptc_host::{Error, ErrorKind, Limits, Ran, Signal};
+use ptc_host::{Error, ErrorKind, Limits, ProgramEnd, Ran};
 use ptc_lisp::Interrupt;
 use ptc_lisp::machine::{Answer, Call, Machine, Step};
 use serde_json::Value as Json;
@@ -77,7 +77,7 @@ fn drive(
     machine: &mut Machine,
     by: &mut dyn Answers,
     most: Option<&Allowance>,
-) -> Result<Result<Signal, Error>, Halt> {
+) -> Result<Result<ProgramEnd, Error>, Halt> {
     if let Some(most) = most {
         machine.set_interrupt(most.interrupt());
     }
@@ -138,7 +138,7 @@ fn beyond(begun: &Begun, most: &Limits, error: &Error) -> Option<String> {
 }
 
 /// What came of a program that was played.
-fn step(machine: &mut Machine, result: Result<Signal, Error>) -> Json {
+fn step(machine: &mut Machine, result: Result<ProgramEnd, Error>) -> Json {
     if result.is_err() {
         machine.cancel();
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ptc_agent::tape::{Entry, Given, Of, Question};
-use ptc_host::{Landed, Limits, Outcome, Program, Signal, Tape, now_ms};
+use ptc_host::{Landed, Limits, Outcome, Program, ProgramEnd, Tape, now_ms};
 use ptc_lisp::analyze::Servers;
 use ptc_lisp::machine::{Answer, Call, Machine};
 use ptc_lisp::prelude::{Options, Policy, Prelude, Source};
@@ -282,9 +282,9 @@ pub fn ended(outcome: &Outcome, defined: Json) -> Json {
     let stopped =
         matches!(&outcome.result, Err(error) if [Timeout, Cancelled, ApprovalRequired].contains(&error.kind));
     let signal = outcome.result.as_ref().ok().map(|signal| match signal {
-        Signal::Value => "value",
-        Signal::Return => "return",
-        Signal::Fail => "fail",
+        ProgramEnd::Value => "value",
+        ProgramEnd::Return => "return",
+        ProgramEnd::Fail => "fail",
     });
     let value = outcome.result.is_ok().then_some(&outcome.value);
     json!({
@@ -320,7 +320,7 @@ pub(super) fn answer(given: Given) -> Result<Answer, BegunError> {
 }
 
 /// Where a recording goes.
-type Place = Box<dyn FnOnce() -> PathBuf + Send>;
+type RecordingTarget = Box<dyn FnOnce() -> PathBuf + Send>;
 
 /// The recording of a program that runs. It is begun when the program is: one that is refused before leaves none.
 #[derive(Clone)]
@@ -329,7 +329,7 @@ pub struct Taped(Arc<Mutex<State>>);
 struct State {
     begun: Begun,
     keeping: Keeping,
-    place: Option<Place>,
+    place: Option<RecordingTarget>,
     recorder: Option<io::Result<Recorder>>,
     defined: Json,
 }
@@ -337,7 +337,7 @@ struct State {
 impl Taped {
     /// Of a program that is begun from this.
     pub fn new(begun: Begun, keeping: Keeping, place: impl FnOnce() -> PathBuf + Send + 'static) -> Taped {
-        let place: Option<Place> = Some(Box::new(place));
+        let place: Option<RecordingTarget> = Some(Box::new(place));
         Taped(Arc::new(Mutex::new(State { begun, keeping, place, recorder: None, defined: json!({}) })))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptc_lisp::lexical::{Entry, Field, Index, Query};
+use ptc_lisp::lexical::{Index, IndexEntry, IndexField, Query};
 use serde_json::{Map, Value as Json};
 
 use super::Down;
@@ -37,7 +37,7 @@ impl PartialEq for Searchable {
 impl Searchable {
     pub(crate) fn index(&self, servers: &[Arc<Server>]) -> &Index {
         self.0.get_or_init(|| {
-            let entries: Vec<Entry> = tools(servers).map(|(server, tool)| entry(server, tool)).collect();
+            let entries: Vec<IndexEntry> = tools(servers).map(|(server, tool)| entry(server, tool)).collect();
             Index::new(entries.into_iter())
         })
     }
@@ -52,36 +52,41 @@ fn tools(servers: &[Arc<Server>]) -> impl Iterator<Item = (&Server, &CatalogTool
 }
 
 /// What is said of a tool.
-fn entry<'c>(server: &'c Server, tool: &'c CatalogTool) -> Entry<'c> {
+fn entry<'c>(server: &'c Server, tool: &'c CatalogTool) -> IndexEntry<'c> {
     let def = &tool.def;
-    let mut said: Entry =
-        vec![(Field::Name, &def.name), (Field::Owner, &server.name), (Field::Text, &def.description)];
+    let mut said: IndexEntry = vec![
+        (IndexField::Name, &def.name),
+        (IndexField::Owner, &server.name),
+        (IndexField::Text, &def.description),
+    ];
     for (key, value) in &def.annotations {
         match value {
-            Json::String(text) => said.push((Field::Title, text)),
+            Json::String(text) => said.push((IndexField::Title, text)),
             // Half of all tools have it, and it makes none one for reading.
-            Json::Bool(true) if key != "readOnlyHint" => said.push((Field::ArgumentText, key)),
+            Json::Bool(true) if key != "readOnlyHint" => said.push((IndexField::ArgumentText, key)),
             _ => {}
         }
     }
     arguments(&def.input_schema, DEPTH, &mut said);
     // What describes arguments comes behind their names, in case there is not room for all.
     said[3..].sort_by_key(|(field, _)| *field);
-    said.push((Field::About, &server.description));
-    said.extend(server.tags.iter().map(|tag| (Field::About, tag.as_str())));
+    said.push((IndexField::About, &server.description));
+    said.extend(server.tags.iter().map(|tag| (IndexField::About, tag.as_str())));
     said
 }
 
-fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut Entry<'c>) {
+fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut IndexEntry<'c>) {
     let properties = schema.get("properties").and_then(Json::as_object);
     for (name, schema) in properties.into_iter().flatten() {
         if said.len() >= PARTS {
             return;
         }
-        said.push((Field::Argument, name));
-        said.extend(schema.get("description").and_then(Json::as_str).map(|text| (Field::ArgumentText, text)));
+        said.push((IndexField::Argument, name));
+        said.extend(
+            schema.get("description").and_then(Json::as_str).map(|text| (IndexField::ArgumentText, text)),
+        );
         let values = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
-        said.extend(values.filter_map(Json::as_str).take(PARTS).map(|value| (Field::Value, value)));
+        said.extend(values.filter_map(Json::as_str).take(PARTS).map(|value| (IndexField::Value, value)));
         for inner in [Some(schema), schema.get("items")].into_iter().flatten() {
             if let (Json::Object(inner), true) = (inner, depth > 1) {
                 arguments(inner, depth - 1, said);
@@ -127,8 +132,9 @@ fn unknown<'c>(catalog: &'c Catalog, query: &Query) -> Vec<&'c Server> {
     let cold: Vec<&Server> =
         catalog.servers().iter().map(|server| &**server).filter(|server| server.tools.is_none()).collect();
     let index = Index::new(cold.iter().map(|server| {
-        let mut said: Entry = vec![(Field::Name, &server.name), (Field::Text, &server.description)];
-        said.extend(server.tags.iter().map(|tag| (Field::Title, tag.as_str())));
+        let mut said: IndexEntry =
+            vec![(IndexField::Name, &server.name), (IndexField::Text, &server.description)];
+        said.extend(server.tags.iter().map(|tag| (IndexField::Title, tag.as_str())));
         said
     }));
     let fitting: Vec<usize> = index.find(query).into_iter().map(|(number, _)| number).collect();

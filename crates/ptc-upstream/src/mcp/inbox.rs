@@ -22,11 +22,11 @@ pub struct Slot {
     pub shown: bool,
     /// Whether the request may change the world.
     pub once: bool,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptMessage>,
 }
 
 #[derive(Debug, Default)]
-enum Kept {
+enum KeptMessage {
     #[default]
     Nothing,
     Result(String),
@@ -42,21 +42,21 @@ impl Slot {
     /// Notes why there will be no answer; the first reason counts.
     pub fn fail(&self, fault: Fault) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*kept, Kept::Nothing) {
-            *kept = Kept::Fault(fault);
+        if matches!(*kept, KeptMessage::Nothing) {
+            *kept = KeptMessage::Fault(fault);
         }
     }
 
     fn keep(&self, result: &str) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::Result(result.to_owned());
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = KeptMessage::Result(result.to_owned());
     }
 
     /// Takes the text of the result, or why there is none; `None` if nothing came.
     pub fn take(&self) -> Option<Result<String, Fault>> {
         match std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
-            Kept::Nothing => None,
-            Kept::Result(text) => Some(Ok(text)),
-            Kept::Fault(fault) => Some(Err(fault)),
+            KeptMessage::Nothing => None,
+            KeptMessage::Result(text) => Some(Ok(text)),
+            KeptMessage::Fault(fault) => Some(Err(fault)),
         }
     }
 }

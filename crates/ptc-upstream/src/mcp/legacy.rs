@@ -19,7 +19,7 @@ use crate::wire;
 /// One connection: the stream, and where messages go.
 pub struct SseTransport {
     sender: Sender,
-    stream: Stream,
+    stream: LegacyEvents,
     inbox: Arc<Inbox>,
     cap: usize,
     ready: VecDeque<ServerJsonRpcMessage>,
@@ -35,7 +35,7 @@ struct Sender {
 }
 
 /// The events that have come.
-struct Stream {
+struct LegacyEvents {
     response: Option<Response>,
     events: Events,
     come: VecDeque<Sse>,
@@ -61,7 +61,8 @@ impl SseTransport {
             let message = format!("answered with content type {kind:?} in place of an event stream");
             return Err(Fault::new(Reason::UpstreamUnavailable, message));
         }
-        let mut stream = Stream { response: Some(response), events: Events::new(cap), come: VecDeque::new() };
+        let mut stream =
+            LegacyEvents { response: Some(response), events: Events::new(cap), come: VecDeque::new() };
         let address = endpoint(&mut stream, url).await?;
         let sender = Sender { client, headers, address };
         Ok(SseTransport { sender, stream, inbox, cap, ready: VecDeque::new() })
@@ -81,7 +82,7 @@ impl SseTransport {
 }
 
 /// Where messages go, which the first event says. Credentials go nowhere but where the stream came from.
-async fn endpoint(stream: &mut Stream, url: &Url) -> Result<Url, Fault> {
+async fn endpoint(stream: &mut LegacyEvents, url: &Url) -> Result<Url, Fault> {
     let fault = |message: &str| Fault::new(Reason::UpstreamUnavailable, message);
     loop {
         let event = stream.next().await.map_err(|_| fault("the first event is too large"))?;
@@ -98,7 +99,7 @@ async fn endpoint(stream: &mut Stream, url: &Url) -> Result<Url, Fault> {
     }
 }
 
-impl Stream {
+impl LegacyEvents {
     /// The next event; nothing at the end.
     async fn next(&mut self) -> Result<Option<Sse>, TooLarge> {
         loop {

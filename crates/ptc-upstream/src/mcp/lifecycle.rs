@@ -38,7 +38,7 @@ const MOST_TOOLS: usize = 5_000;
 const MESSAGE_CHARS: usize = 500;
 
 #[derive(Clone)]
-enum Status {
+enum ConnectionStatus {
     Idle,
     Starting,
     Live(Arc<Connection>),
@@ -49,7 +49,7 @@ struct Shared {
     config: UpstreamConfig,
     secrets: Secrets,
     redactor: Redactor,
-    status: watch::Sender<Status>,
+    status: watch::Sender<ConnectionStatus>,
     crashes: AtomicU32,
     generation: Arc<AtomicU64>,
     about: Mutex<Option<About>>,
@@ -72,7 +72,7 @@ impl McpClient {
             config: config.clone(),
             secrets: secrets.clone(),
             redactor: secrets.redactor(),
-            status: watch::Sender::new(Status::Idle),
+            status: watch::Sender::new(ConnectionStatus::Idle),
             crashes: AtomicU32::new(0),
             generation: Arc::default(),
             about: Mutex::default(),
@@ -174,8 +174,8 @@ impl Client for McpClient {
 
     fn down(&self) -> Option<Fault> {
         let fault = match &*self.0.status.borrow() {
-            Status::Down { fault, .. } => Some(fault.clone()),
-            Status::Idle | Status::Starting | Status::Live(_) => None,
+            ConnectionStatus::Down { fault, .. } => Some(fault.clone()),
+            ConnectionStatus::Idle | ConnectionStatus::Starting | ConnectionStatus::Live(_) => None,
         };
         fault.map(|fault| self.clean(fault))
     }
@@ -190,7 +190,7 @@ impl Client for McpClient {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if let Status::Live(connection) = self.0.status.send_replace(Status::Idle) {
+            if let ConnectionStatus::Live(connection) = self.0.status.send_replace(ConnectionStatus::Idle) {
                 connection.stop();
                 connection.ended().await;
             }
@@ -200,7 +200,7 @@ impl Client for McpClient {
 
 impl Drop for McpClient {
     fn drop(&mut self) {
-        if let Status::Live(connection) = self.0.status.send_replace(Status::Idle) {
+        if let ConnectionStatus::Live(connection) = self.0.status.send_replace(ConnectionStatus::Idle) {
             connection.stop();
         }
     }
@@ -212,31 +212,31 @@ impl Shared {
         let mut status = self.status.subscribe();
         loop {
             match &*status.borrow_and_update() {
-                Status::Live(connection) => return Ok(connection.clone()),
-                Status::Down { until, fault } if Instant::now() < *until => {
+                ConnectionStatus::Live(connection) => return Ok(connection.clone()),
+                ConnectionStatus::Down { until, fault } if Instant::now() < *until => {
                     return Err(recovering(fault, *until));
                 }
-                Status::Starting | Status::Idle | Status::Down { .. } => {}
+                ConnectionStatus::Starting | ConnectionStatus::Idle | ConnectionStatus::Down { .. } => {}
             }
             let mine = self.status.send_if_modified(|status| {
                 let startable = match status {
-                    Status::Idle => true,
-                    Status::Down { until, .. } => Instant::now() >= *until,
-                    Status::Starting | Status::Live(_) => false,
+                    ConnectionStatus::Idle => true,
+                    ConnectionStatus::Down { until, .. } => Instant::now() >= *until,
+                    ConnectionStatus::Starting | ConnectionStatus::Live(_) => false,
                 };
                 if startable {
-                    *status = Status::Starting;
+                    *status = ConnectionStatus::Starting;
                 }
                 startable
             });
             if mine {
                 tokio::spawn(self.clone().start());
             }
-            let settled = status.wait_for(|status| !matches!(status, Status::Starting)).await;
+            let settled = status.wait_for(|status| !matches!(status, ConnectionStatus::Starting)).await;
             match settled.as_deref() {
-                Ok(Status::Live(connection)) => return Ok(connection.clone()),
-                Ok(Status::Down { fault, .. }) => return Err(fault.clone()),
-                Ok(Status::Idle | Status::Starting) => {}
+                Ok(ConnectionStatus::Live(connection)) => return Ok(connection.clone()),
+                Ok(ConnectionStatus::Down { fault, .. }) => return Err(fault.clone()),
+                Ok(ConnectionStatus::Idle | ConnectionStatus::Starting) => {}
                 Err(_) => return Err(Fault::new(Reason::UpstreamUnavailable, "the upstream was closed")),
             }
         }
@@ -252,9 +252,9 @@ impl Shared {
                 let began = Instant::now();
                 let connection = Arc::new(connection);
                 let wanted = self.status.send_if_modified(|status| {
-                    let wanted = matches!(status, Status::Starting);
+                    let wanted = matches!(status, ConnectionStatus::Starting);
                     if wanted {
-                        *status = Status::Live(connection.clone());
+                        *status = ConnectionStatus::Live(connection.clone());
                     }
                     wanted
                 });
@@ -271,10 +271,10 @@ impl Shared {
                 let fault = Fault::new(Reason::UpstreamUnavailable, connection.obituary().await);
                 self.down(
                     fault,
-                    |status| matches!(status, Status::Live(live) if Arc::ptr_eq(live, &connection)),
+                    |status| matches!(status, ConnectionStatus::Live(live) if Arc::ptr_eq(live, &connection)),
                 );
             }
-            Err(fault) => self.down(fault, |status| matches!(status, Status::Starting)),
+            Err(fault) => self.down(fault, |status| matches!(status, ConnectionStatus::Starting)),
         }
     }
 
@@ -312,9 +312,9 @@ impl Shared {
     async fn retire(&self, connection: &Arc<Connection>, left: Duration) {
         *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.status.send_if_modified(|status| {
-            let mine = matches!(status, Status::Live(live) if Arc::ptr_eq(live, connection));
+            let mine = matches!(status, ConnectionStatus::Live(live) if Arc::ptr_eq(live, connection));
             if mine {
-                *status = Status::Idle;
+                *status = ConnectionStatus::Idle;
             }
             mine
         });
@@ -323,14 +323,14 @@ impl Shared {
     }
 
     /// Notes that the server is down, if it still is what `mine` says.
-    fn down(&self, fault: Fault, mine: impl Fn(&Status) -> bool) {
+    fn down(&self, fault: Fault, mine: impl Fn(&ConnectionStatus) -> bool) {
         self.status.send_if_modified(|status| {
             if !mine(status) {
                 return false;
             }
             let crashes = self.crashes.fetch_add(1, Ordering::Relaxed);
             let window = FIRST_WINDOW.saturating_mul(1 << crashes.min(10)).min(LONGEST_WINDOW);
-            *status = Status::Down { until: Instant::now() + window, fault };
+            *status = ConnectionStatus::Down { until: Instant::now() + window, fault };
             true
         });
     }

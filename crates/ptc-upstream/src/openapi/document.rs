@@ -73,7 +73,7 @@ impl Document {
 
     /// A schema with its references filled in. One that contains itself ends where it would begin again.
     pub fn schema(&self, schema: &Json) -> Json {
-        let mut walk = Walk { document: self, open: Vec::new(), parts: PARTS };
+        let mut walk = DocumentWalk { document: self, open: Vec::new(), parts: PARTS };
         walk.schema(schema, 0)
     }
 }
@@ -83,14 +83,14 @@ const DROPPED: [&str; 6] = ["nullable", "example", "xml", "externalDocs", "discr
 /// Keys whose values are data and are kept as they are.
 const DATA: [&str; 5] = ["const", "enum", "default", "required", "examples"];
 
-struct Walk<'d> {
+struct DocumentWalk<'d> {
     document: &'d Document,
     /// The references that are being followed.
     open: Vec<&'d str>,
     parts: usize,
 }
 
-impl<'d> Walk<'d> {
+impl<'d> DocumentWalk<'d> {
     fn schema(&mut self, schema: &'d Json, depth: usize) -> Json {
         if self.parts == 0 || depth > DEPTH {
             return json!({});

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::calls;
 use super::context::{CALL, Run, RunContext};
 use super::ledger::End;
-use super::upstream::Found;
+use super::upstream::FoundTool;
 use crate::call::{self, CallRequest};
 use crate::config::EffectClass;
 use crate::effects::Refusal;
@@ -123,17 +123,17 @@ impl Run {
         let request = CallRequest::parse(args.clone(), &String::new).ok()?;
         let upstream = self.runtime.upstream(&request.server).filter(|_| !self.is_spent())?;
         let (name, effect, args, description) = match upstream.find(&request.tool) {
-            Found::Tool(tool) if !self.policy.allows(tool.effect) => return None,
-            Found::Tool(tool) => {
+            FoundTool::Tool(tool) if !self.policy.allows(tool.effect) => return None,
+            FoundTool::Tool(tool) => {
                 let (args, line) = (tool.fitted(request.args), tool.line());
                 (tool.def.name.clone(), tool.effect, args, line)
             }
-            Found::Withheld(_) => return None,
+            FoundTool::Withheld(_) => return None,
             // Nothing is known of the tools of a server that was not listed yet.
-            Found::Unknown(server) if server.tools.is_none() => {
+            FoundTool::Unknown(server) if server.tools.is_none() => {
                 (request.tool, EffectClass::Unknown, request.args, String::new())
             }
-            Found::Unknown(_) => return None,
+            FoundTool::Unknown(_) => return None,
         };
         if !self.policy.grants.allows(&request.server, &name) {
             return None;

@@ -10,9 +10,9 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Run;
-use super::journal::{self, Begun as Known, Kept, What};
+use super::journal::{self, Begun as Known, RunJournal, What};
 use super::ledger::{CatalogOp, End};
-use super::upstream::{Found, Upstream};
+use super::upstream::{FoundTool, Upstream};
 use crate::call::{self, CallRequest, raise, select};
 use crate::catalog::CatalogTool;
 use crate::config::EffectClass;
@@ -24,7 +24,7 @@ use crate::pins::digest;
 use crate::shapes::Shapes;
 
 /// The failure of a call that the journal did not take, which the program is told again when it runs again.
-pub(super) fn unwritten(journal: &Kept, identity: &str, why: &str) -> Fault {
+pub(super) fn unwritten(journal: &RunJournal, identity: &str, why: &str) -> Fault {
     let message = format!("nothing was sent, because the call cannot be written down first: {why}");
     let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
     journal.saw(What::Silence, identity, || journal::failed(&fault));
@@ -55,7 +55,7 @@ struct Opened {
 }
 
 /// What was settled when a call was made: where it stands, or its answer.
-type Begun = Result<Opened, Answer>;
+type BegunCall = Result<Opened, Answer>;
 
 /// What a call gave, with secrets covered.
 type Given = Result<(Json, ValueKind), Fault>;
@@ -73,7 +73,7 @@ impl Run {
         }
     }
 
-    fn begin(&self, args: Json) -> Begun {
+    fn begin(&self, args: Json) -> BegunCall {
         if self.is_closed() {
             return Err(call::fault(&closed()));
         }
@@ -166,7 +166,7 @@ impl Run {
         &self,
         line: usize,
         request: &CallRequest,
-        journal: &Kept,
+        journal: &RunJournal,
         identity: &str,
     ) -> Option<Given> {
         // The program went on without it.
@@ -183,9 +183,9 @@ impl Run {
 
     /// The failure of a call that may have been made when the program ran before, which the journal does not say now.
     /// Nothing was sent, and the program is told the same when it runs again.
-    fn not_looked_up(&self, journal: &Kept, request: &CallRequest, identity: &str, why: &str) -> Fault {
+    fn not_looked_up(&self, journal: &RunJournal, request: &CallRequest, identity: &str, why: &str) -> Fault {
         let (server, tool) = (&request.server, &request.tool);
-        let reads = |upstream: &Upstream| matches!(upstream.find(tool), Found::Tool(tool) if tool.effect == EffectClass::Read);
+        let reads = |upstream: &Upstream| matches!(upstream.find(tool), FoundTool::Tool(tool) if tool.effect == EffectClass::Read);
         let fault = match self.runtime.upstream(server).is_some_and(reads) {
             true => {
                 let message = format!(
@@ -281,7 +281,7 @@ impl Run {
         upstream: &Upstream,
         tool: &CatalogTool,
         args: Map<String, Json>,
-        journal: &Kept,
+        journal: &RunJournal,
         identity: &str,
     ) -> Given {
         let (server, name) = (&upstream.config.name, &tool.def.name);
@@ -322,7 +322,7 @@ impl Run {
         &self,
         line: usize,
         known: Known,
-        journal: &Kept,
+        journal: &RunJournal,
         (server, tool): (&str, &str),
         identity: &str,
     ) -> Option<Given> {
@@ -349,15 +349,15 @@ impl Run {
             || denied(format!("upstream operation {server}/{asked} is not granted for this run"));
         let grants = &self.policy.grants;
         match upstream.find(asked) {
-            Found::Tool(tool) if !grants.allows(server, &tool.def.name) => Err(not_granted()),
-            Found::Tool(tool) if !self.policy.allows(tool.effect) => {
+            FoundTool::Tool(tool) if !grants.allows(server, &tool.def.name) => Err(not_granted()),
+            FoundTool::Tool(tool) if !self.policy.allows(tool.effect) => {
                 let effect = tool.effect.name();
                 Err(denied(format!("this run is read-only and {server}/{asked} is of class {effect}")))
             }
-            Found::Tool(tool) => Ok(tool),
-            Found::Withheld(why) => Err(denied(why)),
-            Found::Unknown(_) if !grants.allows(server, asked) => Err(not_granted()),
-            Found::Unknown(known) => Err(Stop::Wrong(request.unknown_tool(&known.tool_names()))),
+            FoundTool::Tool(tool) => Ok(tool),
+            FoundTool::Withheld(why) => Err(denied(why)),
+            FoundTool::Unknown(_) if !grants.allows(server, asked) => Err(not_granted()),
+            FoundTool::Unknown(known) => Err(Stop::Wrong(request.unknown_tool(&known.tool_names()))),
         }
     }
 

@@ -12,7 +12,7 @@ use ptc_lisp::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use super::Runtime;
-use super::journal::{EffectJournal, Kept};
+use super::journal::{EffectJournal, RunJournal};
 use super::ledger::{Account, Book, UnderWay};
 use crate::call::CallRequest;
 use crate::catalog::Catalog;
@@ -67,7 +67,7 @@ pub(super) struct Run {
     /// What programs may name, once one has asked.
     pub servers: OnceLock<Arc<Servers>>,
     /// Where calls that may change the world are written down.
-    pub journal: Option<Kept>,
+    pub journal: Option<RunJournal>,
 }
 
 impl std::fmt::Debug for RunContext {
@@ -89,7 +89,7 @@ impl RunContext {
         caps: Caps,
         policy: Policy,
         owner: Owner,
-        journal: Option<Kept>,
+        journal: Option<RunJournal>,
     ) -> RunContext {
         RunContext(Arc::new(Run {
             runtime,
@@ -109,7 +109,7 @@ impl RunContext {
     /// in its scope, which names what may be run again, such as a request, a ticket or a plan.
     #[must_use]
     pub fn journalled(self, scope: impl Into<Arc<str>>, journal: Arc<dyn EffectJournal>) -> RunContext {
-        let (run, kept) = (&self.0, Kept::new(scope.into(), journal));
+        let (run, kept) = (&self.0, RunJournal::new(scope.into(), journal));
         let owner = run.owner.clone();
         RunContext::with(run.runtime.clone(), run.caps, run.policy.clone(), owner, Some(kept))
     }
@@ -120,7 +120,7 @@ impl RunContext {
     #[must_use]
     pub fn owned_by(self, owner: impl Into<Arc<str>>) -> RunContext {
         let run = &self.0;
-        let (policy, journal) = (run.policy.clone(), run.journal.as_ref().map(Kept::afresh));
+        let (policy, journal) = (run.policy.clone(), run.journal.as_ref().map(RunJournal::afresh));
         RunContext::with(run.runtime.clone(), run.caps, policy, Some(owner.into()), journal)
     }
 

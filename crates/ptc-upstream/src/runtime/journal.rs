@@ -113,7 +113,7 @@ pub fn identity_prefix(number: u64) -> String {
 }
 
 /// The journal of one run.
-pub(super) struct Kept {
+pub(super) struct RunJournal {
     scope: Arc<str>,
     journal: Arc<dyn EffectJournal>,
     /// How often equal calls came so far.
@@ -129,14 +129,14 @@ struct Count {
     passed: u64,
 }
 
-impl Kept {
-    pub fn new(scope: Arc<str>, journal: Arc<dyn EffectJournal>) -> Kept {
-        Kept { scope, journal, came: Mutex::default() }
+impl RunJournal {
+    pub fn new(scope: Arc<str>, journal: Arc<dyn EffectJournal>) -> RunJournal {
+        RunJournal { scope, journal, came: Mutex::default() }
     }
 
     /// The same before any call.
-    pub fn afresh(&self) -> Kept {
-        Kept::new(self.scope.clone(), self.journal.clone())
+    pub fn afresh(&self) -> RunJournal {
+        RunJournal::new(self.scope.clone(), self.journal.clone())
     }
 
     /// The identity of the next call of this kind. Asked for in the order of the program's calls.

@@ -64,7 +64,7 @@ impl CatalogOp {
 /// The account while the run goes on.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    calls: Vec<Line>,
+    calls: Vec<LedgerLine>,
     pub catalog_ops: Vec<CatalogOp>,
 }
 
@@ -80,7 +80,7 @@ pub struct UnderWay {
 }
 
 #[derive(Debug)]
-enum Line {
+enum LedgerLine {
     Open(Open),
     Done(Box<LedgerEntry>),
     /// The program was wrong and no call was made.
@@ -117,7 +117,7 @@ impl Book {
     /// Opens a line; its number.
     pub fn open(&mut self, server: &str, tool: &str, args_hash: String) -> usize {
         let (server, tool) = (shortened(server, DETAIL), shortened(tool, DETAIL));
-        self.calls.push(Line::Open(Open {
+        self.calls.push(LedgerLine::Open(Open {
             server,
             tool,
             effect: "unknown",
@@ -131,7 +131,7 @@ impl Book {
 
     /// Notes which tool it is and what that does to the world.
     pub fn identify(&mut self, line: usize, tool: &str, effect: &'static str) {
-        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+        if let Some(LedgerLine::Open(open)) = self.calls.get_mut(line) {
             open.tool = tool.to_owned();
             open.effect = effect;
         }
@@ -139,14 +139,14 @@ impl Book {
 
     /// Notes that the call is sent now and may change something. What people find it by is known if it is written down.
     pub fn sent(&mut self, line: usize, identity: Option<&str>) {
-        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+        if let Some(LedgerLine::Open(open)) = self.calls.get_mut(line) {
             open.sent = Some(Sent(identity.map(str::to_owned)));
         }
     }
 
     /// Notes that the call was not made now, but by an earlier run.
     pub fn recall(&mut self, line: usize) {
-        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+        if let Some(LedgerLine::Open(open)) = self.calls.get_mut(line) {
             open.recalled = true;
         }
     }
@@ -154,10 +154,10 @@ impl Book {
     /// Closes a line.
     pub fn close(&mut self, line: usize, end: End) {
         let Some(slot) = self.calls.get_mut(line) else { return };
-        if let Line::Open(open) = std::mem::replace(slot, Line::Void) {
+        if let LedgerLine::Open(open) = std::mem::replace(slot, LedgerLine::Void) {
             *slot = match end {
-                End::Void => Line::Void,
-                end => Line::Done(Box::new(open.ended(end))),
+                End::Void => LedgerLine::Void,
+                end => LedgerLine::Done(Box::new(open.ended(end))),
             };
         }
     }
@@ -167,9 +167,9 @@ impl Book {
         let (mut open, mut ended) = (Vec::new(), Vec::new());
         for line in &self.calls {
             match line {
-                Line::Open(call) => open.push((&call.server, &call.tool)),
-                Line::Done(call) => ended.push((&call.server, &call.tool)),
-                Line::Void => {}
+                LedgerLine::Open(call) => open.push((&call.server, &call.tool)),
+                LedgerLine::Done(call) => ended.push((&call.server, &call.tool)),
+                LedgerLine::Void => {}
             }
         }
         let (server, tool) = open.first().or(ended.last())?;
@@ -179,13 +179,13 @@ impl Book {
 
     /// The whole account. Calls that nobody waits for any more may have had their effect and are in it.
     pub fn finish(self) -> Account {
-        let entry = |line: Line| match line {
-            Line::Open(open) => {
+        let entry = |line: LedgerLine| match line {
+            LedgerLine::Open(open) => {
                 let fault = open.given_up();
                 Some(open.ended(End::Failed(fault)))
             }
-            Line::Done(entry) => Some(*entry),
-            Line::Void => None,
+            LedgerLine::Done(entry) => Some(*entry),
+            LedgerLine::Void => None,
         };
         Account { calls: self.calls.into_iter().filter_map(entry).collect(), catalog_ops: self.catalog_ops }
     }

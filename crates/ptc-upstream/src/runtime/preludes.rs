@@ -8,7 +8,7 @@ use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Prelude, Upstreams};
 
 use super::RunContext;
-use super::upstream::Found;
+use super::upstream::FoundTool;
 use crate::catalog::{Catalog, CatalogTool, one_line};
 use crate::config::EffectClass;
 
@@ -65,8 +65,8 @@ impl RunContext {
         let (grants, credentials) = (&run.policy.grants, upstream.credentials());
         let found = upstream.find(tool);
         let name = match &found {
-            Found::Tool(known) => known.def.name.as_str(),
-            Found::Withheld(_) | Found::Unknown(_) => tool,
+            FoundTool::Tool(known) => known.def.name.as_str(),
+            FoundTool::Withheld(_) | FoundTool::Unknown(_) => tool,
         };
         // What is not granted is not told of, whatever there is.
         if !grants.reaches(credentials.iter().map(String::as_str)) || !grants.allows(server, name) {
@@ -76,9 +76,9 @@ impl RunContext {
             return Err((Offer::Unreachable, Some(why)));
         }
         match found {
-            Found::Tool(tool) => Ok(tool),
-            Found::Withheld(why) => Err((Offer::Denied, Some(one_line(&why, WHY)))),
-            Found::Unknown(_) => Err((Offer::UnknownTool, None)),
+            FoundTool::Tool(tool) => Ok(tool),
+            FoundTool::Withheld(why) => Err((Offer::Denied, Some(one_line(&why, WHY)))),
+            FoundTool::Unknown(_) => Err((Offer::UnknownTool, None)),
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) struct Standard {
 }
 
 /// A tool that a program asked for.
-pub(super) enum Found {
+pub(super) enum FoundTool {
     /// It can be called.
     Tool(Arc<CatalogTool>),
     /// It is there and must not be used.
@@ -296,14 +296,14 @@ impl Upstream {
     }
 
     /// The tool of this name, among those that are known.
-    pub fn find(&self, name: &str) -> Found {
+    pub fn find(&self, name: &str) -> FoundTool {
         let known = self.known();
         let tool = known.server.tool(name).cloned();
         let exact = tool.as_ref().map_or(name, |tool| tool.def.name.as_str());
         match (known.withheld.get(exact), tool) {
-            (Some(why), _) => Found::Withheld(why.clone()),
-            (None, Some(tool)) => Found::Tool(tool),
-            (None, None) => Found::Unknown(known.server),
+            (Some(why), _) => FoundTool::Withheld(why.clone()),
+            (None, Some(tool)) => FoundTool::Tool(tool),
+            (None, None) => FoundTool::Unknown(known.server),
         }
     }
 }

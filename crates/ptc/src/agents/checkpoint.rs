@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use ptc_runner::{Answer, Journal, Reason, Step, Waiting, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
-use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, RunError, Runs, Status};
+use ptc_store::runs::{Ending, KeptRun, ListedRun, NewAnswer, Run, RunError, Runs, Status};
 use serde_json::Value as Json;
 
 use super::findings::{self, Findings};
@@ -27,13 +27,13 @@ pub const STORE: &str = "runs.db";
 
 /// Where runs are kept.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Place {
+pub struct RunsPlace {
     /// The folder of checkpoints; by default the one for runs that were stopped
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
 }
 
-impl Place {
+impl RunsPlace {
     /// Whether the usual folder is meant and has no runs.
     pub fn is_empty(&self) -> anyhow::Result<bool> {
         Ok(self.checkpoint.is_none() && !usual()?.join(STORE).is_file())
@@ -73,7 +73,7 @@ impl Checkpoints {
     }
 
     /// Opens a folder that is there.
-    pub fn existing(place: &Place) -> anyhow::Result<Self> {
+    pub fn existing(place: &RunsPlace) -> anyhow::Result<Self> {
         let folder = match &place.checkpoint {
             Some(folder) => folder.clone(),
             None => usual()?,
@@ -88,7 +88,7 @@ impl Checkpoints {
     }
 
     /// All runs with what they are doing and the calls that wait for a person, the latest first.
-    pub fn list(&self) -> anyhow::Result<Vec<(Listed, &'static str, Vec<Json>)>> {
+    pub fn list(&self) -> anyhow::Result<Vec<(ListedRun, &'static str, Vec<Json>)>> {
         let runs = self.runs.list()?;
         let looked = runs.into_iter().map(|run| {
             let (state, pending) = self.state(&run);
@@ -97,7 +97,7 @@ impl Checkpoints {
         Ok(looked.collect())
     }
 
-    fn state(&self, run: &Listed) -> (&'static str, Vec<Json>) {
+    fn state(&self, run: &ListedRun) -> (&'static str, Vec<Json>) {
         match run.status {
             _ if run.status != Status::Finished && self.is_held(&run.id) => ("running", Vec::new()),
             Status::Open | Status::Interrupted => match self.pending(&run.id) {
@@ -117,7 +117,7 @@ impl Checkpoints {
 
     /// Writes down calls of tools of a run that may have changed something and have no answer, so that `ptc effects`
     /// lists them.
-    fn tell_gaps(&self, id: &str, kept: &Kept) -> anyhow::Result<()> {
+    fn tell_gaps(&self, id: &str, kept: &KeptRun) -> anyhow::Result<()> {
         match kept.status {
             Status::Finished => Ok(()),
             _ => findings::tell(self.journal.effects(), id, &unanswered(kept)),
@@ -148,7 +148,7 @@ impl Checkpoints {
     }
 
     /// The id of a run, from its beginning, and what was kept of it.
-    pub fn find(&self, beginning: &str) -> anyhow::Result<(String, Kept)> {
+    pub fn find(&self, beginning: &str) -> anyhow::Result<(String, KeptRun)> {
         let found = self.runs.find(beginning).map_err(|error| match error {
             RunError::Missing { id, place } => {
                 anyhow!("there is no run `{id}` in {place}; `{}` lists them", self.listing())
@@ -162,7 +162,7 @@ impl Checkpoints {
 
     /// Goes on with a run that nobody else goes on with, with what it is told of calls that it has no answer to. Those
     /// whose outcome is unknown are made again if told so.
-    pub fn go_on(&self, id: &str, repeat: bool) -> anyhow::Result<(Keeper, Kept, Findings)> {
+    pub fn go_on(&self, id: &str, repeat: bool) -> anyhow::Result<(Keeper, KeptRun, Findings)> {
         let lock = self.lock(id)?;
         let (run, kept) = self.runs.go_on(id)?;
         let found = match kept.status {
@@ -235,7 +235,7 @@ impl Checkpoints {
 }
 
 /// What a run waited for when it was left or its process ended.
-fn unanswered(kept: &Kept) -> Vec<Waiting> {
+fn unanswered(kept: &KeptRun) -> Vec<Waiting> {
     let waits = kept.state.as_deref().and_then(|state| waiting(state).ok()).unwrap_or_default();
     let answered = |id: u64| kept.answers_after_state().any(|answer| answer.ask == id);
     waits.into_iter().filter(|waits| !answered(waits.id)).collect()

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{Checkpoints, Keeper};
 use super::consent::Terminal;
-use super::mission::{Mission, Ready};
+use super::mission::{Mission, ReadyMission};
 use super::progress::Progress;
 use super::show::{self, Shown};
 use crate::commands::ignore_closed_pipe;
@@ -57,7 +57,7 @@ pub struct Conduct<'a> {
     /// The mission.
     pub mission: &'a Mission,
     /// What it needs.
-    pub ready: &'a Ready,
+    pub ready: &'a ReadyMission,
     /// Where it begins.
     pub from: From,
     /// Who keeps it.
@@ -130,7 +130,7 @@ pub fn runtime() -> anyhow::Result<Runtime> {
     builder.enable_all().worker_threads(2).build().context("cannot start")
 }
 
-async fn drive(ready: &Ready, options: RunOptions, from: From, around: Surroundings) -> Step {
+async fn drive(ready: &ReadyMission, options: RunOptions, from: From, around: Surroundings) -> Step {
     let around = Surroundings { cancel: Some(stop_on_signal()), ..around };
     match from {
         From::Beginning => run_in(ready.agent.clone(), options, around).await,

@@ -47,7 +47,7 @@ pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
 
 /// Upstreams that an agent may call.
 #[derive(Debug)]
-pub struct Upstreams {
+pub struct AgentUpstreams {
     lent: upstreams::Upstreams,
     journal: Arc<Journal>,
     /// What there is to say about the configuration.
@@ -87,7 +87,7 @@ pub fn run_of(scope: &str) -> Option<&str> {
     scope.strip_prefix("run:")
 }
 
-impl Upstreams {
+impl AgentUpstreams {
     /// Starts the upstreams of a file. Those that fail are listed as unavailable. What they give back covers `more`
     /// secrets, too.
     pub async fn start(file: &AgentFile, more: &[SecretString]) -> anyhow::Result<Option<Self>> {
@@ -105,7 +105,7 @@ impl Upstreams {
         let unique = format!("{}:{:?}", std::process::id(), std::time::SystemTime::now());
         let lent = upstreams::Upstreams::new(runtime, caps(), Policy::open());
         let notes = config.notes.iter().map(ToString::to_string).collect();
-        Ok(Some(Upstreams { lent: lent.journalled(unique, journal.clone()), journal, notes }))
+        Ok(Some(AgentUpstreams { lent: lent.journalled(unique, journal.clone()), journal, notes }))
     }
 
     /// What people should know before a run of an agent begins.
@@ -125,7 +125,7 @@ impl Upstreams {
     }
 }
 
-impl std::ops::Deref for Upstreams {
+impl std::ops::Deref for AgentUpstreams {
     type Target = upstreams::Upstreams;
 
     fn deref(&self) -> &Self::Target {

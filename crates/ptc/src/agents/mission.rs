@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
 
-use super::lent::{self, Upstreams};
+use super::lent::{self, AgentUpstreams};
 use super::models::Models;
 use crate::values;
 
@@ -167,7 +167,7 @@ mod as_text {
 }
 
 /// A mission that can begin.
-pub struct Ready {
+pub struct ReadyMission {
     /// The agent.
     pub agent: Arc<Agent>,
     /// The name of its model.
@@ -177,7 +177,7 @@ pub struct Ready {
     /// The registry they came from.
     pub registry: Models,
     /// Servers that programs may call.
-    pub upstreams: Option<Upstreams>,
+    pub upstreams: Option<AgentUpstreams>,
     /// Whether the run goes on after a call of them that may have changed something.
     allow_writes: bool,
     /// The file that upstreams are lent to.
@@ -292,14 +292,14 @@ impl Mission {
 
     /// Everything that is needed to begin, looked for before anything is done. `before` are the replies that a
     /// run had before it was interrupted.
-    pub fn ready(&self, before: &[Reply], runtime: &Runtime) -> anyhow::Result<Ready> {
+    pub fn ready(&self, before: &[Reply], runtime: &Runtime) -> anyhow::Result<ReadyMission> {
         let (agent, file) = self.agent()?;
         self.check_inputs(&agent)?;
         self.ready_as(agent, file, before, runtime)
     }
 
     /// The same for inputs that come later.
-    pub fn ready_for_any(&self, runtime: &Runtime) -> anyhow::Result<Ready> {
+    pub fn ready_for_any(&self, runtime: &Runtime) -> anyhow::Result<ReadyMission> {
         let (agent, file) = self.agent()?;
         self.ready_as(agent, file, &[], runtime)
     }
@@ -310,7 +310,7 @@ impl Mission {
         file: Option<AgentFile>,
         before: &[Reply],
         runtime: &Runtime,
-    ) -> anyhow::Result<Ready> {
+    ) -> anyhow::Result<ReadyMission> {
         let registry = Models::load()?;
         let model = file.as_ref().and_then(|file| file.model.clone()).or_else(|| self.model.clone());
         let model = model.unwrap_or_else(|| registry.default_model());
@@ -339,7 +339,7 @@ impl Mission {
         let (agent, upstreams) = match file.clone() {
             None => (agent, None),
             Some(file) => {
-                let upstreams = runtime.block_on(Upstreams::start(&file, &secrets))?;
+                let upstreams = runtime.block_on(AgentUpstreams::start(&file, &secrets))?;
                 let file = match &upstreams {
                     Some(upstreams) => lent::lend(file, upstreams.tools())?,
                     None => file,
@@ -352,11 +352,11 @@ impl Mission {
             None => Redactor::new(&secrets),
         };
         let (agent, seed) = (Arc::new(agent), self.seed);
-        Ok(Ready { agent, model, models, registry, upstreams, allow_writes, file, seed, redactor })
+        Ok(ReadyMission { agent, model, models, registry, upstreams, allow_writes, file, seed, redactor })
     }
 }
 
-impl Ready {
+impl ReadyMission {
     /// The agent of one of many runs, and what the run is given: each has an account of its own with the upstreams.
     pub fn begin(&self, inputs: &Json) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
         let options = self.options(inputs);

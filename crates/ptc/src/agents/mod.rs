@@ -13,11 +13,11 @@ mod recording;
 mod remembered;
 mod show;
 
-pub use checkpoint::{Checkpoints, Place, STORE, usual};
+pub use checkpoint::{Checkpoints, RunsPlace, STORE, usual};
 pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
 pub use lent::{config as upstreams_config, lend as lend_upstreams, run_of};
-pub use mission::{Inputs, Mission, Ready};
+pub use mission::{Inputs, Mission, ReadyMission};
 pub use models::{Models, available};
 pub use recording::{missing, restore, restore_as, restore_with, subject};
 pub use show::{Shown, document, grouped, may_go_on, several};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use ptc_runner::model::{Chunk, Llm};
+use ptc_runner::model::{Llm, TextSink};
 use ptc_runner::tape::silent;
 use ptc_runner::upstreams::{self, Approvals};
 use ptc_runner::{Agent, AgentFile, Guard, Price, RunOptions};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::lent;
-use super::mission::{Mission, Ready};
+use super::mission::{Mission, ReadyMission};
 use super::remembered::Remembered;
 
 /// What a run is begun from.
@@ -47,7 +47,7 @@ struct Subject {
 }
 
 /// What a mission is begun from, for a recording.
-pub fn subject(mission: &Mission, ready: &Ready, stream: bool) -> anyhow::Result<Json> {
+pub fn subject(mission: &Mission, ready: &ReadyMission, stream: bool) -> anyhow::Result<Json> {
     let options = ready.options(&mission.inputs);
     let (_, file) = mission.agent()?;
     let label = |(name, llm): (&String, &Llm)| (name.clone(), llm.label().to_owned());
@@ -68,7 +68,7 @@ pub fn subject(mission: &Mission, ready: &Ready, stream: bool) -> anyhow::Result
 }
 
 /// What a recording of a mission does not have, beside what no recording has.
-pub fn missing(ready: &Ready) -> Vec<String> {
+pub fn missing(ready: &ReadyMission) -> Vec<String> {
     let servers =
         "definitions of tools of upstreams; only their names and what they do to the world are here";
     ready.upstreams.iter().map(|_| servers.to_owned()).collect()
@@ -133,7 +133,7 @@ fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
         price: subject.price,
         seed: subject.seed,
         cache: subject.cache,
-        on_chunk: subject.stream.then(|| Arc::new(|_: &str| {}) as Chunk),
+        on_chunk: subject.stream.then(|| Arc::new(|_: &str| {}) as TextSink),
         ..RunOptions::default()
     };
     Ok((Arc::new(agent), options.context(subject.mission.inputs)))

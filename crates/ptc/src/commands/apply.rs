@@ -26,7 +26,7 @@ use crate::values;
 /// that were begun and not answered are reported and not made again, and it goes on with those that were never begun.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct ApplyArgs {
     /// The plan, as `ptc plan -o PLAN` wrote it
     plan: PathBuf,
 
@@ -59,7 +59,7 @@ Examples:
   ptc effects";
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
     let plan = Plan::read(&args.plan)?;
     // Held until the end: of two that apply a plan at once, one goes first.
     let file = File::open(&args.plan)?;

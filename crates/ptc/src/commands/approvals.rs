@@ -20,7 +20,7 @@ use crate::terminal::{self, plain, state_folder};
 /// Prints the address of each server's approval page. Whoever has it decides, so it is shown on terminals only. Pages
 /// of servers over HTTP are at /approvals, behind the token of the server.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct ApprovalsArgs {}
 
 /// Where one server's calls are decided about.
 #[derive(Debug, Deserialize, Serialize)]
@@ -69,7 +69,7 @@ pub fn post(page: &SecretString) -> anyhow::Result<Posted> {
 }
 
 /// Runs the command.
-pub fn run(_: Args) -> anyhow::Result<Outcome> {
+pub fn run(_: ApprovalsArgs) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     if !out.is_terminal() {
         bail!(

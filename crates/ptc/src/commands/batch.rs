@@ -13,14 +13,14 @@ use ptc_lisp::Error;
 use serde_json::{Map, Value, json};
 
 use super::eval::{Common, ignore_closed_pipe};
-use crate::attached::Upstreams;
+use crate::attached::AttachedUpstreams;
 use crate::exit::Outcome;
 use crate::{report, stubs};
 
 /// Answers every line of `input`. Programs call `upstreams`, if there are any.
 pub fn run(
     mut common: Common,
-    upstreams: Option<&Upstreams>,
+    upstreams: Option<&AttachedUpstreams>,
     mut input: impl BufRead,
     out: &mut impl Write,
 ) -> anyhow::Result<Outcome> {
@@ -53,7 +53,7 @@ pub fn run(
 /// What the last panic said; panics are answers here, not output.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-fn answer_line(common: &Common, upstreams: Option<&Upstreams>, line: &[u8], number: u64) -> Value {
+fn answer_line(common: &Common, upstreams: Option<&AttachedUpstreams>, line: &[u8], number: u64) -> Value {
     let row = match serde_json::from_slice::<Value>(line) {
         Ok(row) => row,
         Err(error) => {
@@ -114,7 +114,7 @@ fn guarded(work: impl FnOnce() -> Map<String, Value>) -> Map<String, Value> {
 
 fn answer_row(
     common: &Common,
-    upstreams: Option<&Upstreams>,
+    upstreams: Option<&AttachedUpstreams>,
     row: &Value,
     line: &[u8],
 ) -> Result<Map<String, Value>, String> {

@@ -23,7 +23,7 @@ use crate::{attached, report, terminal, values};
 /// little. With --read-only a program that may call a tool that writes, or one of which nobody knows, is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct CheckArgs {
     /// The program's text
     #[arg(short, long, value_name = "PROGRAM", conflicts_with = "file", allow_hyphen_values = true)]
     expr: Option<String>,
@@ -63,7 +63,7 @@ Examples:
   ptc check report.clj --upstreams-config upstreams.json --read-only --json";
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: CheckArgs) -> anyhow::Result<Outcome> {
     let (name, source) = eval::program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = eval::tools(args.tools.as_deref())?;
     let mut machine = ptc_lisp::machine::Machine::new(ptc_lisp::Limits::default());

@@ -25,14 +25,14 @@ const ALIASES: &[(&str, &str)] = &[("agent", "coding-agents")];
 /// Without a page, lists them. `ptc docs agent` is a short card for coding agents that drive this command. A terminal
 /// shows a page through the pager ($PAGER, or less); a pipe gets it as Markdown.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DocsArgs {
     /// The page
     #[arg(value_parser = Named(names), hide_possible_values = true)]
     page: Option<String>,
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: DocsArgs) -> anyhow::Result<Outcome> {
     let text = match &args.page {
         None => list(),
         Some(name) => match text(name) {

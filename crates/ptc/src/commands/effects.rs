@@ -27,15 +27,15 @@ use crate::values;
 /// listed as tool/NAME.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub struct EffectsArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<EffectsCommand>,
 
     #[command(flatten)]
-    place: Place,
+    place: JournalPlace,
 
     #[command(flatten)]
-    which: Which,
+    which: WhichCalls,
 
     /// Print a JSON line for each instead of text
     #[arg(long)]
@@ -44,7 +44,7 @@ pub struct Args {
 
 /// Where calls were written down.
 #[derive(Clone, Debug, clap::Args)]
-struct Place {
+struct JournalPlace {
     /// The store of a server or of `ptc apply`; the files of this user, unless told
     #[arg(long, value_name = "PLACE", conflicts_with = "checkpoint")]
     store: Option<String>,
@@ -56,7 +56,7 @@ struct Place {
 
 /// Which calls are meant.
 #[derive(Clone, Debug, clap::Args)]
-struct Which {
+struct WhichCalls {
     /// Calls of this server; `tool` for an agent's own tools
     #[arg(long, value_name = "NAME")]
     upstream: Option<String>,
@@ -66,7 +66,7 @@ struct Which {
     older_than: Option<Duration>,
 }
 
-impl Which {
+impl WhichCalls {
     fn any(&self) -> bool {
         self.upstream.is_some() || self.older_than.is_some()
     }
@@ -79,7 +79,7 @@ impl Which {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum EffectsCommand {
     /// Note what became of a call, or of several, so that they are not listed any more.
     ///
     /// Whoever tries again is told what you found: a plan that is applied again, a request that comes again, a run that is
@@ -102,7 +102,7 @@ struct Settle {
     all: bool,
 
     #[command(flatten)]
-    which: Which,
+    which: WhichCalls,
 
     /// The call happened: whoever tries again gets this JSON, null unless told, as its result
     #[arg(long, value_name = "JSON", value_parser = json_value, num_args = 0..=1, default_missing_value = "null", require_equals = true, conflicts_with = "did_not_happen")]
@@ -113,7 +113,7 @@ struct Settle {
     did_not_happen: bool,
 
     #[command(flatten)]
-    place: Place,
+    place: JournalPlace,
 }
 
 const AFTER_HELP: &str = "\
@@ -135,10 +135,10 @@ fn json_value(text: &str) -> Result<Json, String> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: EffectsArgs) -> anyhow::Result<Outcome> {
     match args.command {
         None => list(&args.place, &args.which, args.json),
-        Some(Command::Settle(settle)) => settle.run(),
+        Some(EffectsCommand::Settle(settle)) => settle.run(),
     }
 }
 
@@ -190,7 +190,7 @@ impl Listed {
 }
 
 /// The calls without an answer of all places that are meant, each with its journal.
-fn gaps(place: &Place) -> anyhow::Result<Vec<Listed>> {
+fn gaps(place: &JournalPlace) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
     if place.checkpoint.is_none() {
         if let Some(store) = &place.store {
@@ -224,7 +224,7 @@ fn add(all: &mut Vec<Listed>, journal: StoreJournal, is_held: impl Fn(&Gap) -> b
     Ok(())
 }
 
-fn list(place: &Place, which: &Which, as_json: bool) -> anyhow::Result<Outcome> {
+fn list(place: &JournalPlace, which: &WhichCalls, as_json: bool) -> anyhow::Result<Outcome> {
     let gaps: Vec<Listed> = gaps(place)?.into_iter().filter(|listed| which.has(&listed.gap)).collect();
     let mut lines: Vec<String> = gaps.iter().map(|listed| line(listed, as_json)).collect();
     if lines.is_empty() && !as_json {

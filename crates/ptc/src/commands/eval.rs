@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ptc_host::{Bounds, Ran, Tools, drive, now_ms, random_seed};
 use ptc_lisp::analyze::{Manifest, ToolUse};
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 use ptc_trace::recording::{Begun, Lent, Taped, named};
@@ -31,7 +31,7 @@ use crate::{attached, report, stubs, terminal, values};
 /// last. It can reach nothing but its inputs and the tools it is given, and runs within its limits.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct EvalArgs {
     /// The program's text
     #[arg(short, long, value_name = "PROGRAM", conflicts_with_all = ["file", "batch"], allow_hyphen_values = true)]
     expr: Option<String>,
@@ -207,7 +207,7 @@ Examples:
 );
 
 /// Runs the command.
-pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
         return prelude::show_inventory(&prelude, &args.upstreams);
@@ -290,7 +290,7 @@ fn not_given(refused: NotGiven, json: bool) -> anyhow::Result<Outcome> {
     Ok(Outcome::Limit)
 }
 
-impl Args {
+impl EvalArgs {
     /// What the program is begun from, for a recording.
     fn begun(&self, name: &str, source: &str, tools: &Tools) -> Begun {
         let common = &self.common;
@@ -383,7 +383,7 @@ fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
 
 /// What a program may call where there are upstreams, or the first thing that is wrong with it.
 fn checked_with(
-    upstreams: &attached::Upstreams,
+    upstreams: &attached::AttachedUpstreams,
     machine: &mut Machine,
     source: &str,
     tools: &Tools,
@@ -414,7 +414,7 @@ fn check(
         }
     };
     ignore_closed_pipe(written)?;
-    Ok(report::outcome(&checked.map(|_| Signal::Value)))
+    Ok(report::outcome(&checked.map(|_| ProgramEnd::Value)))
 }
 
 fn manifest_json(manifest: &Manifest) -> Value {
@@ -457,8 +457,8 @@ fn print_text(machine: &Machine, ran: &Ran, name: &str, redactor: &Redactor) -> 
     }
     let value = || redactor.redact_string(machine.value());
     match &ran.result {
-        Ok(Signal::Value | Signal::Return) => writeln!(out, "{}", value())?,
-        Ok(Signal::Fail) => errln!("failed: {}", value()),
+        Ok(ProgramEnd::Value | ProgramEnd::Return) => writeln!(out, "{}", value())?,
+        Ok(ProgramEnd::Fail) => errln!("failed: {}", value()),
         Err(error) => {
             errln!("{}", redactor.redact_string(error_text(error, machine.source(), name)));
         }
@@ -474,7 +474,7 @@ fn error_text(error: &Error, source: &str, name: &str) -> String {
 fn print_json(
     machine: &mut Machine,
     ran: &Ran,
-    args: &Args,
+    args: &EvalArgs,
     account: &Account,
     redactor: &Redactor,
 ) -> (Outcome, io::Result<()>) {

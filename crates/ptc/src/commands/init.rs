@@ -15,7 +15,7 @@ use crate::terminal;
 ///
 /// Nothing is overwritten: if one of the files is there already, none is written.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct InitArgs {
     /// The folder; it is made if it is not there
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: InitArgs) -> anyhow::Result<Outcome> {
     let folder = args.folder;
     let taken: Vec<&str> = FILES
         .iter()

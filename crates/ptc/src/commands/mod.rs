@@ -38,53 +38,53 @@ pub use store::{acknowledged, open_existing, undamaged};
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Run an agent: a file, or a mission in words.
-    Run(Late<run::Args>),
+    Run(Late<run::RunArgs>),
     /// Go on with a run that was interrupted.
-    Resume(Late<resume::Args>),
+    Resume(Late<resume::ResumeArgs>),
     /// List the runs that were kept, and what became of them.
-    Runs(Late<runs::Args>),
+    Runs(Late<runs::RunsArgs>),
     /// Make a project with an agent that runs at once, without a key.
-    Init(Late<init::Args>),
+    Init(Late<init::InitArgs>),
     /// Look at the file of an agent without asking a model.
-    Validate(Late<validate::Args>),
+    Validate(Late<validate::ValidateArgs>),
     /// Show which models there are and where their names lead.
-    Models(Late<models::Args>),
+    Models(Late<models::ModelsArgs>),
     /// Run a program, or many with --batch.
-    Eval(Late<eval::Args>),
+    Eval(Late<eval::EvalArgs>),
     /// Say what a program may call, before it runs.
-    Check(Late<check::Args>),
+    Check(Late<check::CheckArgs>),
     /// Say what a program would change, and change nothing.
-    Plan(Late<plan::Args>),
+    Plan(Late<plan::PlanArgs>),
     /// Make the calls of a plan, each at most once.
-    Apply(Late<apply::Args>),
+    Apply(Late<apply::ApplyArgs>),
     /// List calls whose outcome is not known, and note what became of them.
-    Effects(effects::Args),
+    Effects(effects::EffectsArgs),
     /// List the programs of a store that wait for a person.
-    Tickets(Late<tickets::Args>),
+    Tickets(Late<tickets::TicketsArgs>),
     /// Copy a store while servers use it, put a copy in place, look for damage, and save what is left.
-    Store(store::Args),
+    Store(store::StoreArgs),
     /// Type programs and see their values.
-    Repl(Late<repl::Args>),
+    Repl(Late<repl::ReplArgs>),
     /// Play a recorded run back, offline, and prove that it does the same.
-    Replay(Late<replay::Args>),
+    Replay(Late<replay::ReplayArgs>),
     /// Show traces as a page in a browser.
-    Viewer(Late<viewer::Args>),
+    Viewer(Late<viewer::ViewerArgs>),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
-    Mcp(Late<mcp::Args>),
+    Mcp(Late<mcp::McpArgs>),
     /// Move the servers of an MCP client behind `ptc mcp`, and back.
-    Setup(Late<setup::Args>),
+    Setup(Late<setup::SetupArgs>),
     /// Show where calls of MCP servers on stdio wait for approval.
-    Approvals(Late<approvals::Args>),
+    Approvals(Late<approvals::ApprovalsArgs>),
     /// Serve agents as durable workflows to a Restate server.
-    Worker(Late<worker::Args>),
+    Worker(Late<worker::WorkerArgs>),
     /// Check preludes, run their examples, and keep versions of them in a store.
-    Prelude(prelude::Args),
+    Prelude(prelude::PreludeArgs),
     /// Check signatures and translate them to and from JSON Schema.
-    Signature(signature::Args),
+    Signature(signature::SignatureArgs),
     /// Look at the servers whose tools programs may call, and pin their tools.
-    Upstreams(upstreams::Args),
+    Upstreams(upstreams::UpstreamsArgs),
     /// Print a page of the documentation; `ptc docs agent` is for coding agents.
-    Docs(Late<docs::Args>),
+    Docs(Late<docs::DocsArgs>),
     /// Print completions for a shell.
     Completions(Late<shell::Completions>),
     /// Print or write pages of the manual.

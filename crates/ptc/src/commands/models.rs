@@ -12,7 +12,7 @@ use crate::terminal;
 
 /// Show the names of models, where they lead, what they cost and which keys are set. Nobody is asked.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ModelsArgs {
     /// Only these names
     #[arg(value_name = "MODEL")]
     names: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
     let models = Models::load()?;
     let names = match args.names.is_empty() {
         true => models.names().map(str::to_owned).collect(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_lisp::Error;
-use ptc_lisp::machine::Signal;
+use ptc_lisp::machine::ProgramEnd;
 use ptc_upstream::Redactor;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
@@ -15,7 +15,7 @@ use super::eval::{self, ignore_closed_pipe};
 use crate::exit::{Outcome, program_codes};
 use crate::plans::make::{Made, Maker};
 use crate::plans::store::Bound;
-use crate::plans::{Hashed, Origin, Plan};
+use crate::plans::{Hashed, Plan, PlanOrigin};
 use crate::terminal::{errln, plain};
 use crate::{attached, report, terminal, values};
 
@@ -26,7 +26,7 @@ use crate::{attached, report, terminal, values};
 /// such a call to go on, the plan ends and says so.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct PlanArgs {
     /// The program's text
     #[arg(short, long, value_name = "PROGRAM", conflicts_with = "file", allow_hyphen_values = true)]
     expr: Option<String>,
@@ -72,7 +72,7 @@ Examples:
 );
 
 /// Runs the command.
-pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+pub fn run(mut args: PlanArgs) -> anyhow::Result<Outcome> {
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.as_ref().filter(|_| args.common.show_prompt_inventory) {
         return super::prelude::show_inventory(prelude, &args.upstreams);
@@ -88,7 +88,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         let (name, value) = input.json()?;
         inputs.insert(name.to_owned(), digest(&value));
     }
-    let origin = Origin {
+    let origin = PlanOrigin {
         program: Hashed::new(&name, &source),
         prelude: lent.map(|prelude| prelude.artifact_hash().to_owned()),
         inputs,
@@ -138,7 +138,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
 
 /// A program that fails has no plan.
 fn failure(
-    ended: &Result<Option<Signal>, Error>,
+    ended: &Result<Option<ProgramEnd>, Error>,
     machine: &ptc_lisp::machine::Machine,
     name: &str,
     source: &str,
@@ -146,7 +146,7 @@ fn failure(
     as_json: bool,
 ) -> anyhow::Result<Option<Outcome>> {
     let (fields, text) = match ended {
-        Ok(Some(Signal::Fail)) => {
+        Ok(Some(ProgramEnd::Fail)) => {
             let value = redactor.redact_string(machine.value());
             (json!({"kind": "fail", "message": value}), format!("failed: {value}"))
         }
@@ -163,7 +163,7 @@ fn failure(
     } else {
         errln!("{text}\nthere is no plan: the program did not come to its end");
     }
-    let result = ended.as_ref().map(|signal| signal.unwrap_or(Signal::Value)).map_err(Clone::clone);
+    let result = ended.as_ref().map(|signal| signal.unwrap_or(ProgramEnd::Value)).map_err(Clone::clone);
     Ok(Some(report::outcome(&result)))
 }
 

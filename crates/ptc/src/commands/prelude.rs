@@ -17,13 +17,13 @@ use crate::terminal::{self, errln};
 /// Check preludes, run their examples, and keep versions of them in a store.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
-pub struct Args {
+pub struct PreludeArgs {
     #[command(subcommand)]
-    action: Action,
+    action: PreludeAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum PreludeAction {
     /// Compile preludes and say what they export and require.
     ///
     /// With upstreams it says what operations behind exports do, and what is not there.
@@ -46,7 +46,7 @@ enum Action {
     /// Run the examples in docstrings: an expression, `;=>`, and its value.
     Test(Files),
     /// Keep versions of preludes.
-    Store(prelude_store::Args),
+    Store(prelude_store::PreludeStoreArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -102,12 +102,16 @@ pub fn compile_texts(files: &[PathBuf], texts: &[String]) -> Result<Prelude, Ref
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: PreludeArgs) -> anyhow::Result<Outcome> {
     match args.action {
-        Action::Store(args) => prelude_store::run(args),
-        Action::Check { files, upstreams, json } => with(&files, |prelude| check(prelude, &upstreams, json)),
-        Action::Inventory { files, upstreams } => with(&files, |prelude| show_inventory(prelude, &upstreams)),
-        Action::Test(files) => with(&files, test),
+        PreludeAction::Store(args) => prelude_store::run(args),
+        PreludeAction::Check { files, upstreams, json } => {
+            with(&files, |prelude| check(prelude, &upstreams, json))
+        }
+        PreludeAction::Inventory { files, upstreams } => {
+            with(&files, |prelude| show_inventory(prelude, &upstreams))
+        }
+        PreludeAction::Test(files) => with(&files, test),
     }
 }
 

@@ -22,9 +22,9 @@ use crate::values;
 /// default, the newest, versions that were made the default by hand and those that others need stay.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
-pub struct Args {
+pub struct PreludeStoreArgs {
     #[command(subcommand)]
-    action: Action,
+    action: PreludeStoreAction,
 
     /// An SQLite file, or postgres://user@host/database
     #[arg(long, value_name = "PLACE", global = true)]
@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum PreludeStoreAction {
     /// All preludes with their default and newest versions.
     List,
     /// The versions of a prelude, oldest first.
@@ -101,14 +101,14 @@ enum Action {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: PreludeStoreArgs) -> anyhow::Result<Outcome> {
     let Some(place) = args.store.as_deref().filter(|place| !place.is_empty()) else {
         anyhow::bail!("--store PLACE is missing: an SQLite file, or postgres://user@host/database");
     };
     super::undamaged(place)?;
     // Only what writes makes a store that is not there.
     let store = match args.action {
-        Action::Write { .. } => Store::open(place),
+        PreludeStoreAction::Write { .. } => Store::open(place),
         _ => Store::open_existing(place),
     };
     let usual = Bounds::default();
@@ -137,12 +137,16 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// What the store says: text, or why not. An error besides is one of usage.
-fn act(preludes: &Preludes, action: Action, as_json: bool) -> anyhow::Result<Result<String, PreludeError>> {
+fn act(
+    preludes: &Preludes,
+    action: PreludeStoreAction,
+    as_json: bool,
+) -> anyhow::Result<Result<String, PreludeError>> {
     Ok(match action {
-        Action::List => list(preludes, as_json),
-        Action::History { id } => history(preludes, &id, as_json),
-        Action::Read { wanted } => read(preludes, &wanted, as_json),
-        Action::Write { id, file, reason, needs, base } => {
+        PreludeStoreAction::List => list(preludes, as_json),
+        PreludeStoreAction::History { id } => history(preludes, &id, as_json),
+        PreludeStoreAction::Read { wanted } => read(preludes, &wanted, as_json),
+        PreludeStoreAction::Write { id, file, reason, needs, base } => {
             let text =
                 fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             let mut metadata = noted(reason);
@@ -154,9 +158,9 @@ fn act(preludes: &Preludes, action: Action, as_json: bool) -> anyhow::Result<Res
             }
             preludes.write(&id, &text, &metadata).map(|stored| shown(&stored.version, as_json))
         }
-        Action::SetDefault { wanted, reason } => set_default(preludes, &wanted, reason, as_json),
-        Action::Prune { id, keep } => prune(preludes, id.as_deref(), keep, as_json),
-        Action::Diff { from, to } => diff(preludes, &from, &to, as_json),
+        PreludeStoreAction::SetDefault { wanted, reason } => set_default(preludes, &wanted, reason, as_json),
+        PreludeStoreAction::Prune { id, keep } => prune(preludes, id.as_deref(), keep, as_json),
+        PreludeStoreAction::Diff { from, to } => diff(preludes, &from, &to, as_json),
     })
 }
 
@@ -171,7 +175,7 @@ fn noted(reason: Option<String>) -> Metadata {
 fn list(preludes: &Preludes, as_json: bool) -> Result<String, PreludeError> {
     let listed = preludes.list()?;
     if as_json {
-        let row = |it: &ptc_store::preludes::Listed| {
+        let row = |it: &ptc_store::preludes::ListedPrelude| {
             json!({
                 "id": it.id,
                 "current_version": it.current_version,
@@ -185,7 +189,7 @@ fn list(preludes: &Preludes, as_json: bool) -> Result<String, PreludeError> {
     if listed.is_empty() {
         return Ok("the store has no preludes".to_owned());
     }
-    let line = |it: &ptc_store::preludes::Listed| {
+    let line = |it: &ptc_store::preludes::ListedPrelude| {
         format!(
             "{}@{}  latest {}, {} kept  {}",
             it.id, it.current_version, it.latest_version, it.versions, it.checksum

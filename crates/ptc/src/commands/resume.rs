@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use ptc_runner::model::Reply;
 use ptc_runner::{Answerer, Decision, Saved, Step, Supply, pending};
-use ptc_store::runs::Kept;
+use ptc_store::runs::KeptRun;
 use ptc_system::owned::{self, Reach};
 use ptc_upstream::Redactor;
 
 use super::shell::{Named, models};
 use crate::agents::{
-    Checkpoints, Conduct, Decisions, From, Mission, Models, Output, Place, Ready, Shown, conduct, finish,
-    may_go_on, missing, runtime, subject,
+    Checkpoints, Conduct, Decisions, From, Mission, Models, Output, ReadyMission, RunsPlace, Shown, conduct,
+    finish, may_go_on, missing, runtime, subject,
 };
 use crate::exit::{Outcome, agent_codes};
 use crate::terminal::{self, errln, plain};
@@ -32,13 +32,13 @@ use crate::traces::RecordArgs;
 /// A run that is over gives its answer again.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = agent_codes!())]
-pub struct Args {
+pub struct ResumeArgs {
     /// The run; the beginning of its id is enough
     #[arg(value_name = "RUN")]
     run: String,
 
     #[command(flatten)]
-    place: Place,
+    place: RunsPlace,
 
     /// The file of the agent, in place of the one that the checkpoint names
     #[arg(long, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ResumeArgs) -> anyhow::Result<Outcome> {
     let checkpoints = Checkpoints::existing(&args.place)?;
     let (id, kept) = checkpoints.find(&args.run)?;
     if let Some(step) = settled(&kept) {
@@ -155,7 +155,7 @@ fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()>
 }
 
 /// The run as it was kept, if it got that far.
-fn saved(kept: &Kept) -> Option<Saved> {
+fn saved(kept: &KeptRun) -> Option<Saved> {
     let answers = kept.answers_after_state().map(|answer| (answer.ask, answer.bytes.clone()));
     Some(Saved { state: kept.state.clone()?, answers: answers.collect(), ..Saved::default() })
 }
@@ -163,8 +163,8 @@ fn saved(kept: &Kept) -> Option<Saved> {
 /// What the command line decides about the calls that wait.
 fn decide(
     decisions: &Decisions,
-    kept: &Kept,
-    ready: &Ready,
+    kept: &KeptRun,
+    ready: &ReadyMission,
     mission: &Mission,
 ) -> anyhow::Result<Vec<(u64, Decision)>> {
     if decisions.is_empty() {
@@ -179,13 +179,13 @@ fn decide(
 }
 
 /// The end of a run that would come to the same end again.
-fn settled(kept: &Kept) -> Option<Step> {
+fn settled(kept: &KeptRun) -> Option<Step> {
     let step: Step = serde_json::from_value(kept.step.clone()?).ok()?;
     (!may_go_on(&step)).then_some(step)
 }
 
 /// What models said before.
-fn replies(kept: &Kept) -> anyhow::Result<Vec<Reply>> {
+fn replies(kept: &KeptRun) -> anyhow::Result<Vec<Reply>> {
     let mut replies = Vec::new();
     for answer in kept.answers.iter().filter(|answer| answer.kind == Answerer::Model.name()) {
         let supply = Supply::from_bytes(&answer.bytes)

@@ -19,7 +19,7 @@ use crate::traces::RecordArgs;
 /// the end what the run cost.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct RunArgs {
     /// The file of an agent (agent.toml, agent.json), a folder with an agent.toml, or the mission in words
     #[arg(value_name = "AGENT")]
     agent: String,
@@ -96,7 +96,7 @@ impl Changes {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: RunArgs) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?.with_seed(args.seed);
     let runtime = runtime()?;
     let ready = mission.ready(&[], &runtime)?;

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use ptc_store::runs::Listed;
+use ptc_store::runs::ListedRun;
 use ptc_upstream::Redactor;
 use serde_json::{Value, json};
 
 use super::ignore_closed_pipe;
-use crate::agents::{Checkpoints, Place, shown_call};
+use crate::agents::{Checkpoints, RunsPlace, shown_call};
 use crate::exit::Outcome;
 use crate::terminal::{self, plain};
 
@@ -15,9 +15,9 @@ use crate::terminal::{self, plain};
 ///
 /// Of runs that wait for a person, the calls to decide about stand below.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RunsArgs {
     #[command(flatten)]
-    place: Place,
+    place: RunsPlace,
 
     /// Print one JSON object per line instead of text
     #[arg(long)]
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: RunsArgs) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     if args.place.is_empty()? {
         let nothing = "no runs are kept; `ptc run --checkpoint DIR` keeps one, and Ctrl-C does";
@@ -58,7 +58,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 /// What calls stand behind.
 const INDENT: &str = "  ";
 
-fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String {
+fn line(run: &ListedRun, state: &str, pending: &[Value], unknown: usize) -> String {
     let answers = if run.answers == 1 { "answer" } else { "answers" };
     let mut line = format!(
         "{}  {state:11}  {}  {:>4} {answers:7}  {}",
@@ -78,7 +78,7 @@ fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String 
     line
 }
 
-fn fields(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> Value {
+fn fields(run: &ListedRun, state: &str, pending: &[Value], unknown: usize) -> Value {
     json!({
         "pending": pending,
         "run": run.id, "state": state, "title": run.title, "answers": run.answers,

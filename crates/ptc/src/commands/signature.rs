@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 /// What to do with signatures.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SignatureArgs {
     #[command(subcommand)]
-    command: Command,
+    command: SignatureCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum SignatureCommand {
     /// Say whether a signature is well formed, and how it is understood
     Check {
         /// The signature, for example "(query :string, limit :int?) -> [{id :int}]"
@@ -63,9 +63,9 @@ fn mode(name: &str) -> Result<Mode, String> {
 }
 
 /// Runs the command, writing what it has to say to `out`.
-pub fn execute(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn execute(args: SignatureArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.command {
-        Command::Check { signature, args, result, mode } => {
+        SignatureCommand::Check { signature, args, result, mode } => {
             let signature = Signature::parse(&signature)?;
             describe(&signature, out)?;
             if let Some(args) = args {
@@ -75,7 +75,7 @@ pub fn execute(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
                 try_result(&signature, &result, mode, out)?;
             }
         }
-        Command::Schema { signature, input, output } => {
+        SignatureCommand::Schema { signature, input, output } => {
             let signature = Signature::parse(&signature)?;
             let schema = match (input, output) {
                 (true, _) => signature.input_schema(),
@@ -84,7 +84,7 @@ pub fn execute(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
             };
             writeln!(out, "{schema:#}")?;
         }
-        Command::FromSchema { schema, output, strict } => {
+        SignatureCommand::FromSchema { schema, output, strict } => {
             from_schema(&schema, output.as_deref(), strict, out)?
         }
     }

@@ -20,13 +20,13 @@ use crate::terminal::{self, errln, plain};
 /// has tools of its own; keep the file of --ticket-keys with what they copy.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct StoreArgs {
     #[command(subcommand)]
-    command: Command,
+    command: StoreCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum StoreCommand {
     /// Copy a store, whole and at one moment, while servers write it.
     ///
     /// The copy is another store: plans that belong to the one that is copied are not applied with it.
@@ -87,12 +87,12 @@ const FINDINGS: usize = 10;
 const KEYS_BYTES: u64 = 1 << 20;
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: StoreArgs) -> anyhow::Result<Outcome> {
     match args.command {
-        Command::Backup { store, copy, ticket_keys } => backup(&store, &copy, ticket_keys.as_deref()),
-        Command::Restore { copy, store } => restore(&copy, &store),
-        Command::Rescue { store, saved } => save(&store, &saved),
-        Command::Check { store, accept_loss } => check(&store, accept_loss),
+        StoreCommand::Backup { store, copy, ticket_keys } => backup(&store, &copy, ticket_keys.as_deref()),
+        StoreCommand::Restore { copy, store } => restore(&copy, &store),
+        StoreCommand::Rescue { store, saved } => save(&store, &saved),
+        StoreCommand::Check { store, accept_loss } => check(&store, accept_loss),
     }
 }
 

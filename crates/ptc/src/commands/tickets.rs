@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use ptc_server::engine::decisions_in_short;
-use ptc_store::tickets::{Listed, Tickets};
+use ptc_store::tickets::{ListedTicket, Tickets};
 use serde_json::{Value as Json, json};
 
 use super::ignore_closed_pipe;
@@ -17,7 +17,7 @@ use crate::terminal::{self, plain};
 /// store wait for; it decides nothing. People decide on the page /approvals of a server, each about their own.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct TicketsArgs {
     /// The store of the servers: an SQLite file or a PostgreSQL URL
     #[arg(long, value_name = "PLACE")]
     store: String,
@@ -46,7 +46,7 @@ const PROGRAM: usize = 100;
 const ARGUMENTS: usize = 200;
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
     let tickets = Tickets::new(Arc::new(super::open_existing(&args.store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
@@ -65,7 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn fields(owner: &str, ticket: &Listed, now: i64) -> Json {
+fn fields(owner: &str, ticket: &ListedTicket, now: i64) -> Json {
     let about = &ticket.about;
     json!({
         "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
@@ -76,7 +76,7 @@ fn fields(owner: &str, ticket: &Listed, now: i64) -> Json {
     })
 }
 
-fn text(owner: &str, ticket: &Listed, now: i64) -> String {
+fn text(owner: &str, ticket: &ListedTicket, now: i64) -> String {
     let about = |field: &str| ticket.about[field].as_str().unwrap_or_default();
     let mut lines = vec![format!(
         "{}  {}  {}  since {} ({}), until {}{}",
@@ -105,7 +105,7 @@ fn text(owner: &str, ticket: &Listed, now: i64) -> String {
 }
 
 /// Whether somebody decided, and what becomes of it.
-fn state(ticket: &Listed) -> String {
+fn state(ticket: &ListedTicket) -> String {
     let decided = ticket.decided.as_ref().map(decisions_in_short).unwrap_or_default();
     let word = |one: &Json| format!("call {}: {}", one["call"], one["decision"].as_str().unwrap_or_default());
     let words: Vec<String> = decided.as_array().into_iter().flatten().map(word).collect();
@@ -144,12 +144,12 @@ fn age(ms: i64) -> String {
 mod tests {
     use super::*;
 
-    fn ticket() -> Listed {
+    fn ticket() -> ListedTicket {
         let call =
             json!({"call": 1, "server": "crm", "tool": "put", "args": {"n": 1}, "args_text": "{\"n\": 1}"});
         let about =
             json!({"tool": "lisp_eval", "session_id": null, "program": "(put\n  1)", "pending": [call]});
-        Listed {
+        ListedTicket {
             id: "tkt-1".to_owned(),
             kind: "eval".to_owned(),
             busy: false,
@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn a_ticket_that_was_decided_says_so_without_arguments() {
         let decided = Some(json!([[1, {"edit": {"args": {"secret": 7}}}]]));
-        let left = Listed { decided, ..ticket() };
+        let left = ListedTicket { decided, ..ticket() };
         let told = text("anna", &left, 0);
         assert!(told.contains("(decided, waits for the same decision again: call 1: edit)"), "{told}");
         let told = fields("anna", &left, 0);
         assert_eq!(told["decided"], json!([{"call": 1, "decision": "edit"}]), "{told}");
         assert!(!told.to_string().contains("secret"), "{told}");
-        let told = text("anna", &Listed { busy: true, ..left }, 0);
+        let told = text("anna", &ListedTicket { busy: true, ..left }, 0);
         assert!(told.contains("(decided, going on: call 1: edit)"), "{told}");
     }
 

@@ -25,7 +25,7 @@ const CODES: &str = "Exit codes:
 
 /// Look at upstream servers, and pin their tools.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct UpstreamsArgs {
     #[command(subcommand)]
     command: Sub,
 }
@@ -42,7 +42,7 @@ enum Sub {
 
 /// Which configuration, and which of its servers.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct WhichServers {
     /// The configuration; otherwise what PTC_RUNNER_MCP_UPSTREAMS names or holds, otherwise
     /// ptc_runner_mcp/upstreams.json in the user's configuration folder
     #[arg(value_name = "CONFIG")]
@@ -64,7 +64,7 @@ struct Which {
 #[derive(Debug, clap::Args)]
 struct Check {
     #[command(flatten)]
-    which: Which,
+    which: WhichServers,
 
     /// Problems with schemas fail the check, too
     #[arg(long)]
@@ -74,7 +74,7 @@ struct Check {
 #[derive(Debug, clap::Args)]
 struct Pin {
     #[command(flatten)]
-    which: Which,
+    which: WhichServers,
 
     /// Show what would change, and write nothing
     #[arg(long)]
@@ -82,7 +82,7 @@ struct Pin {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: UpstreamsArgs) -> anyhow::Result<Outcome> {
     match args.command {
         Sub::Check(args) => check(args),
         Sub::Pin(args) => pin(args),
@@ -90,15 +90,15 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// A configuration that is ready to be looked at.
-struct Ready {
+struct ReadyConfig {
     config: Config,
     secrets: Secrets,
     /// Where pins are, and what a change means.
     pins: Option<(PathBuf, PinPolicy)>,
 }
 
-impl Which {
-    fn ready(&self) -> anyhow::Result<Ready> {
+impl WhichServers {
+    fn ready(&self) -> anyhow::Result<ReadyConfig> {
         let found = locate(self.config.as_deref(), &|name| std::env::var(name).ok());
         let config = match found {
             Found::File(path) => Config::from_file(&path)?,
@@ -120,12 +120,12 @@ impl Which {
         }
         let policy = config.pins.as_ref().map_or(PinPolicy::Refuse, |pins| pins.policy);
         let file = self.pins.clone().or_else(|| config.pins.as_ref().map(|pins| pins.file.clone()));
-        Ok(Ready { config, secrets, pins: file.map(|file| (file, policy)) })
+        Ok(ReadyConfig { config, secrets, pins: file.map(|file| (file, policy)) })
     }
 }
 
 /// Looks at the servers. A runtime is started only here, so that other commands start without one.
-fn look(ready: &Ready, pins: Option<&Pins>, only: &[String]) -> anyhow::Result<Vec<ServerReport>> {
+fn look(ready: &ReadyConfig, pins: Option<&Pins>, only: &[String]) -> anyhow::Result<Vec<ServerReport>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start a runtime for connections")?;
     Ok(runtime.block_on(inspect(&ready.config, &ready.secrets, pins, only)))

@@ -22,7 +22,7 @@ use crate::terminal::{self, errln};
 /// Look at the file of an agent: is it valid, and what may the agent do? No model is asked, no tool is called.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct ValidateArgs {
     /// The file of an agent (agent.toml, agent.json)
     #[arg(value_name = "FILE")]
     file: String,
@@ -51,7 +51,7 @@ Examples:
 );
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ValidateArgs) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.file, &args.inputs)?;
     let (agent, file) = mission.agent()?;
     let Some(file) = file else { bail!("there is no file {}; make one with `ptc init DIR`", args.file) };

@@ -18,7 +18,7 @@ use crate::terminal::{self, errln};
 /// evaluates programs in a playground. The page is served at the loopback address until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct ViewerArgs {
     /// The directory that --trace wrote into; `traces` by default
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -40,7 +40,7 @@ Examples:
 Whoever can reach the loopback address of this machine can read the traces while the page is served.";
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ViewerArgs) -> anyhow::Result<Outcome> {
     if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
         match dir.parent().filter(|_| dir.is_file()) {
             Some(parent) => {

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// made twice.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct WorkerArgs {
     /// The admin API of the Restate server, where the worker registers itself
     #[arg(long, value_name = "URL")]
     restate: String,
@@ -66,7 +66,7 @@ Examples:
 docs/restate.md says what is kept and how to run missions.";
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: WorkerArgs) -> anyhow::Result<Outcome> {
     if !args.listen.ip().is_loopback() && args.identity_key.is_none() {
         bail!(
             "--listen {} can be reached from other machines, and without --identity-key anybody there could run the \

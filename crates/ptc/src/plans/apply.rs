@@ -15,7 +15,7 @@ use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use serde_json::{Value as Json, json};
 
 use super::{Plan, Read, make};
-use crate::attached::Upstreams;
+use crate::attached::AttachedUpstreams;
 
 /// What became of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl Became {
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What is not as it was when the plan was made.
-pub fn drift(plan: &Plan, upstreams: &Upstreams) -> Vec<String> {
+pub fn drift(plan: &Plan, upstreams: &AttachedUpstreams) -> Vec<String> {
     let run = upstreams.begin();
     let mut drifted = Vec::new();
     for (target, hash) in &plan.tools {
@@ -75,7 +75,7 @@ pub fn drift(plan: &Plan, upstreams: &Upstreams) -> Vec<String> {
 /// Makes the calls of a plan; `told` hears what became of each.
 pub fn apply(
     plan: &Plan,
-    upstreams: &Upstreams,
+    upstreams: &AttachedUpstreams,
     journal: &StoreJournal,
     mut told: impl FnMut(usize, &Became),
 ) -> Vec<Became> {

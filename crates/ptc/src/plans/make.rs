@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ptc_lisp::machine::{Answer, AnswerUse, Call as Asking, Machine, Signal, Step};
+use ptc_lisp::machine::{Answer, AnswerUse, Call as Asking, Machine, ProgramEnd, Step};
 use ptc_lisp::{Error, ErrorKind, Position};
 use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{HeldBack, Rehearsed};
@@ -47,7 +47,7 @@ enum Due {
 
 impl Maker<'_> {
     /// Runs the program; its end, if it came there.
-    pub fn make(&mut self, source: &str) -> Result<Option<Signal>, Error> {
+    pub fn make(&mut self, source: &str) -> Result<Option<ProgramEnd>, Error> {
         let until = Instant::now() + self.timeout;
         self.machine.load(source)?;
         loop {

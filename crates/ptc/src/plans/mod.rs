@@ -153,7 +153,7 @@ pub struct Write {
 
 /// What a plan is made from.
 #[derive(Debug)]
-pub struct Origin {
+pub struct PlanOrigin {
     pub program: Hashed,
     pub prelude: Option<String>,
     pub inputs: BTreeMap<String, String>,
@@ -163,7 +163,7 @@ pub struct Origin {
 
 impl Plan {
     /// The document of what a program would change.
-    pub fn new(origin: Origin, made: make::Made) -> Plan {
+    pub fn new(origin: PlanOrigin, made: make::Made) -> Plan {
         let now = jiff::Timestamp::now();
         let mut plan = Plan {
             ptc_plan: VERSION,
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        let origin = Origin {
+        let origin = PlanOrigin {
             program: Hashed::new("p.clj", "(+ 1 2)"),
             prelude: None,
             inputs: BTreeMap::new(),

@@ -39,7 +39,7 @@ const INLINE: usize = 400;
 const LOOKED_AT: usize = 128;
 
 /// How much may still be looked at, and whether hidden names are.
-pub(super) struct Looks {
+pub(super) struct LookBudget {
     left: usize,
     /// The same for items of lists of scalars.
     scalars: usize,
@@ -48,9 +48,9 @@ pub(super) struct Looks {
     lists: usize,
 }
 
-impl Looks {
+impl LookBudget {
     pub fn new(firewall: bool) -> Self {
-        Looks { left: LOOKS, scalars: SCALARS, firewall, lists: 0 }
+        LookBudget { left: LOOKS, scalars: SCALARS, firewall, lists: 0 }
     }
 }
 
@@ -140,7 +140,7 @@ impl Record {
     }
 
     /// Looks for keys that the maps of a list which were looked at did not have.
-    fn note_rest(&mut self, items: &[Json], looks: &mut Looks, depth: usize) {
+    fn note_rest(&mut self, items: &[Json], looks: &mut LookBudget, depth: usize) {
         let known = self.fields.len();
         let (mut left, mut maps) = (ALL_KEYS, 0);
         for fields in items.iter().filter_map(Json::as_object) {
@@ -229,7 +229,7 @@ impl Column {
     }
 
     /// Takes in JSON, as much as may be looked at.
-    pub fn note_json(&mut self, json: &Json, looks: &mut Looks, depth: usize) {
+    pub fn note_json(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
         if looks.left == 0 {
             return;
         }
@@ -259,7 +259,7 @@ impl Column {
         }
     }
 
-    fn note_items(&mut self, items: &[Json], looks: &mut Looks, depth: usize) {
+    fn note_items(&mut self, items: &[Json], looks: &mut LookBudget, depth: usize) {
         self.begin("list");
         let list = self.list.get_or_insert_default();
         list.lists += 1;
@@ -289,7 +289,7 @@ impl Column {
         looks.lists -= 1;
     }
 
-    fn note_fields(&mut self, fields: &Map<String, Json>, looks: &mut Looks, depth: usize) {
+    fn note_fields(&mut self, fields: &Map<String, Json>, looks: &mut LookBudget, depth: usize) {
         // A row that is looked at in part would say that others lack what it has.
         if looks.left < fields.len().min(KEYS) {
             looks.left = 0;
@@ -327,7 +327,7 @@ impl Column {
     }
 
     /// Takes in JSON; where nothing may be looked at any more, scalars, and of others that they are there.
-    fn note_always(&mut self, json: &Json, looks: &mut Looks, depth: usize) {
+    fn note_always(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
         let before = self.values;
         self.note_json(json, looks, depth);
         if self.values > before {

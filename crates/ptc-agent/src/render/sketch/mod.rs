@@ -20,7 +20,7 @@ mod texts;
 use ptc_lisp::view::View;
 use serde_json::Value as Json;
 
-use column::{Column, FIELDS, Looks};
+use column::{Column, FIELDS, LookBudget};
 pub(super) use keys::looks_like_data;
 pub use numbers::grouped;
 pub(super) use numbers::share;
@@ -112,7 +112,7 @@ impl Schema {
 
 fn column_of(json: &Json, firewall: bool) -> Column {
     let mut column = Column::default();
-    column.note_json(json, &mut Looks::new(firewall), 0);
+    column.note_json(json, &mut LookBudget::new(firewall), 0);
     column
 }
 

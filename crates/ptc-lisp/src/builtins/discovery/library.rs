@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::options::Search;
+use super::options::AproposQuery;
 use super::{Entry, Run, local_namespace, members, visible};
-use crate::lexical::{Field, Index};
+use crate::lexical::{Index, IndexField};
 use crate::pages;
 
 /// How many members of a class are named beside it.
@@ -47,40 +47,41 @@ pub(super) fn namespace_doc(name: &str) -> Option<String> {
 }
 
 /// What can be found.
-struct Item {
+struct LibraryItem {
     /// Its name without namespace and dot, by which it is named just so.
     local: &'static str,
     /// Its name as programs write it, and what it does.
     name: String,
     doc: String,
-    kind: Kind,
+    kind: LibraryKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LibraryKind {
     Function,
     Class,
     Constant,
 }
 
-impl Kind {
+impl LibraryKind {
     /// What its score is multiplied with, in tenths: classes tell of many functions, constants are seldom wanted.
     fn weight(self) -> u32 {
         match self {
-            Kind::Function => 10,
-            Kind::Class => 15,
-            Kind::Constant => 7,
+            LibraryKind::Function => 10,
+            LibraryKind::Class => 15,
+            LibraryKind::Constant => 7,
         }
     }
 }
 
 /// Everything in the library, with an index that is made once.
-fn library() -> &'static (Vec<Item>, Index) {
-    static LIBRARY: OnceLock<(Vec<Item>, Index)> = OnceLock::new();
+fn library() -> &'static (Vec<LibraryItem>, Index) {
+    static LIBRARY: OnceLock<(Vec<LibraryItem>, Index)> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let functions = visible().map(|entry| {
-            let kind = if is_constant(entry) { Kind::Constant } else { Kind::Function };
-            let item = Item { local: entry.local, name: shown(entry), doc: entry.doc().to_owned(), kind };
+            let kind = if is_constant(entry) { LibraryKind::Constant } else { LibraryKind::Function };
+            let item =
+                LibraryItem { local: entry.local, name: shown(entry), doc: entry.doc().to_owned(), kind };
             (item, entry.ns)
         });
         let mut classes: BTreeMap<&'static str, Vec<&Entry>> = BTreeMap::new();
@@ -89,30 +90,30 @@ fn library() -> &'static (Vec<Item>, Index) {
         }
         let classes = classes.into_iter().map(|(class, members)| {
             let doc = format!("A class with {}; (dir {class}) tells more.", names(members));
-            (Item { local: class, name: class.to_owned(), doc, kind: Kind::Class }, "")
+            (LibraryItem { local: class, name: class.to_owned(), doc, kind: LibraryKind::Class }, "")
         });
-        let mut items: Vec<(Item, &str)> = functions.chain(classes).collect();
+        let mut items: Vec<(LibraryItem, &str)> = functions.chain(classes).collect();
         items.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
         items.dedup_by(|(item, _), (before, _)| item.name == before.name);
         let index = Index::new(items.iter().map(|(item, ns)| {
             // The members of a class stand by themselves.
-            let doc = if item.kind == Kind::Class { "" } else { item.doc.as_str() };
-            vec![(Field::Name, item.local), (Field::About, *ns), (Field::Text, doc)]
+            let doc = if item.kind == LibraryKind::Class { "" } else { item.doc.as_str() };
+            vec![(IndexField::Name, item.local), (IndexField::About, *ns), (IndexField::Text, doc)]
         }));
         (items.into_iter().map(|(item, _)| item).collect(), index)
     })
 }
 
 /// How much work a search in the library is.
-pub(super) fn work(search: &Search) -> usize {
+pub(super) fn work(search: &AproposQuery) -> usize {
     library().1.work(&search.query)
 }
 
 /// What the library has for a search, best first, and before all what is named just so.
-pub(super) fn found(search: &Search) -> Vec<String> {
+pub(super) fn found(search: &AproposQuery) -> Vec<String> {
     let (items, index) = library();
     let wanted = search.text.trim();
-    let mut found: Vec<(bool, Reverse<u32>, &Item)> = index
+    let mut found: Vec<(bool, Reverse<u32>, &LibraryItem)> = index
         .find(&search.query)
         .into_iter()
         .map(|(number, score)| {

@@ -15,7 +15,7 @@ use crate::names::Name;
 use crate::pages;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::Value;
-use options::{Page, Search, flag};
+use options::{AproposQuery, PageRange, flag};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -271,7 +271,7 @@ fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// The question for the host, if there is one to ask; the host's answer is the result.
 fn apropos_asked(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let search = Search::read(heap, args)?;
+    let search = AproposQuery::read(heap, args)?;
     if !heap.discovery {
         return Ok(Value::Nil);
     }
@@ -285,7 +285,7 @@ fn apropos_asked(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let search = Search::read(heap, args)?;
+    let search = AproposQuery::read(heap, args)?;
     let told = match (&args[2], heap.discovery) {
         // The world did not let the host answer.
         (Value::Nil, true) => return Ok(Value::Nil),
@@ -383,7 +383,7 @@ fn members(ns: &str) -> Vec<&'static Entry> {
 
 fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
-    let page = Page::read(heap, args)?;
+    let page = PageRange::read(heap, args)?;
     if let Some(lines) = preludes::dir(heap, &name, page)? {
         return Ok(lines);
     }

@@ -10,7 +10,7 @@ use crate::value::Value;
 const MOST_FOUND: usize = 50;
 
 /// What `apropos` looks for.
-pub(super) struct Search {
+pub(super) struct AproposQuery {
     pub text: String,
     pub query: Query,
     pub limit: usize,
@@ -20,7 +20,7 @@ pub(super) struct Search {
     pub full: bool,
 }
 
-impl Search {
+impl AproposQuery {
     /// Reads `(apropos text options?)`.
     pub fn read(heap: &mut Heap, args: &[Value]) -> Res<Self> {
         let text = match &args[0] {
@@ -37,7 +37,7 @@ impl Search {
         let limit = whole(heap, args, "apropos", "limit", 8, (1, MOST_FOUND))?;
         let load = flag(heap, args, "apropos", "load")?;
         let full = flag(heap, args, "apropos", "full")?;
-        Ok(Search { query: Query::new(&text), text, limit, load, full })
+        Ok(AproposQuery { query: Query::new(&text), text, limit, load, full })
     }
 
     /// The line that says how many more there are, and how to see them.
@@ -52,19 +52,19 @@ impl Search {
 
 /// Which part of a list is wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Page {
+pub(super) struct PageRange {
     pub limit: usize,
     pub offset: usize,
     /// Whether a masked namespace is listed all the same.
     pub full: bool,
 }
 
-impl Page {
+impl PageRange {
     /// Reads the options of `(dir ref options?)`.
     pub fn read(heap: &mut Heap, args: &[Value]) -> Res<Self> {
         let limit = whole(heap, args, "dir", "limit", 50, (1, 200))?;
         let offset = whole(heap, args, "dir", "offset", 0, (0, usize::MAX))?;
-        Ok(Page { limit, offset, full: flag(heap, args, "dir", "full")? })
+        Ok(PageRange { limit, offset, full: flag(heap, args, "dir", "full")? })
     }
 
     /// This part of a list.

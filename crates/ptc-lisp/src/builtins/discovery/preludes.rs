@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::options::{Page, Search};
+use super::options::{AproposQuery, PageRange};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::lexical::{Entry, Field, Index};
+use crate::lexical::{Index, IndexEntry, IndexField};
 use crate::names::split_name;
 use crate::pages;
 use crate::prelude::{Effect, Export, Namespace, Prelude};
@@ -162,7 +162,7 @@ fn shown<'p>(prelude: &'p Prelude, ns: &str, full: bool) -> Vec<&'p Export> {
 }
 
 /// The lines of `dir` for a namespace of the prelude.
-pub(super) fn dir(heap: &mut Heap, ns: &str, page: Page) -> Res<Option<Value>> {
+pub(super) fn dir(heap: &mut Heap, ns: &str, page: PageRange) -> Res<Option<Value>> {
     let Some(prelude) = prelude(heap).filter(|prelude| prelude.namespace_number(ns).is_some()) else {
         return Ok(None);
     };
@@ -194,7 +194,7 @@ pub(super) fn publics(heap: &mut Heap, ns: &str, full: bool) -> Res<Option<Value
 }
 
 /// What `apropos` finds in the prelude, best first.
-pub(super) fn apropos(heap: &mut Heap, search: &Search) -> Res<Vec<Value>> {
+pub(super) fn apropos(heap: &mut Heap, search: &AproposQuery) -> Res<Vec<Value>> {
     let Some(prelude) = prelude(heap) else { return Ok(Vec::new()) };
     let mut exports: Vec<&Export> = prelude
         .exports()
@@ -217,12 +217,12 @@ pub(super) fn apropos(heap: &mut Heap, search: &Search) -> Res<Vec<Value>> {
 }
 
 /// What is said of an export.
-fn entry<'p>(prelude: &'p Prelude, export: &'p Export) -> Entry<'p> {
+fn entry<'p>(prelude: &'p Prelude, export: &'p Export) -> IndexEntry<'p> {
     let ns = prelude.namespaces().iter().find(|known: &&Namespace| known.name == export.namespace);
     vec![
-        (Field::Name, export.symbol.as_str()),
-        (Field::Owner, export.namespace.as_str()),
-        (Field::Text, export.doc.as_deref().unwrap_or_default()),
-        (Field::About, ns.and_then(|ns| ns.doc.as_deref()).unwrap_or_default()),
+        (IndexField::Name, export.symbol.as_str()),
+        (IndexField::Owner, export.namespace.as_str()),
+        (IndexField::Text, export.doc.as_deref().unwrap_or_default()),
+        (IndexField::About, ns.and_then(|ns| ns.doc.as_deref()).unwrap_or_default()),
     ]
 }

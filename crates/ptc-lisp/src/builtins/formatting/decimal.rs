@@ -5,32 +5,33 @@ use crate::decimal::Decimal as Exact;
 
 /// A number that is not negative: `0.d₁d₂…dₙ × 10^point`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
+pub(super) struct DecimalDigits {
     digits: Vec<u8>,
     point: i32,
 }
 
-impl Decimal {
+impl DecimalDigits {
     /// The digits of a finite float that is not negative.
-    pub(super) fn of(float: f64) -> Decimal {
+    pub(super) fn of(float: f64) -> DecimalDigits {
         let text = format!("{float:e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let digits = mantissa.bytes().filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect();
-        Decimal { digits, point: exponent.parse::<i32>().unwrap_or(0) + 1 }
+        DecimalDigits { digits, point: exponent.parse::<i32>().unwrap_or(0) + 1 }
     }
 
     /// An integer's digits.
-    pub(super) fn of_digits(text: &str) -> Decimal {
+    pub(super) fn of_digits(text: &str) -> DecimalDigits {
         let digits: Vec<u8> = text.bytes().map(|byte| byte - b'0').collect();
         let point = i32::try_from(digits.len()).unwrap_or(i32::MAX);
-        Decimal { digits, point }
+        DecimalDigits { digits, point }
     }
 
     /// The digits of an exact decimal without its sign.
-    pub(super) fn of_decimal(decimal: &Exact) -> Decimal {
-        let Decimal { digits, point } = Decimal::of_digits(&decimal.unscaled().magnitude().to_string());
+    pub(super) fn of_decimal(decimal: &Exact) -> DecimalDigits {
+        let DecimalDigits { digits, point } =
+            DecimalDigits::of_digits(&decimal.unscaled().magnitude().to_string());
         let scale = i32::try_from(decimal.scale()).unwrap_or(i32::MAX);
-        Decimal { digits, point: point.saturating_sub(scale) }
+        DecimalDigits { digits, point: point.saturating_sub(scale) }
     }
 
     fn is_zero(&self) -> bool {
@@ -38,22 +39,22 @@ impl Decimal {
     }
 
     /// Rounded half up to `count` digits; a negative count leaves nothing.
-    fn rounded(&self, count: i32) -> Decimal {
-        let Ok(count) = usize::try_from(count) else { return Decimal { digits: vec![0], point: 1 } };
+    fn rounded(&self, count: i32) -> DecimalDigits {
+        let Ok(count) = usize::try_from(count) else { return DecimalDigits { digits: vec![0], point: 1 } };
         let Some(dropped) = self.digits.get(count) else { return self.clone() };
         let mut digits = self.digits[..count].to_vec();
         if *dropped < 5 {
-            return Decimal { digits, point: self.point };
+            return DecimalDigits { digits, point: self.point };
         }
         for digit in digits.iter_mut().rev() {
             *digit += 1;
             if *digit < 10 {
-                return Decimal { digits, point: self.point };
+                return DecimalDigits { digits, point: self.point };
             }
             *digit = 0;
         }
         digits.insert(0, 1);
-        Decimal { digits, point: self.point + 1 }
+        DecimalDigits { digits, point: self.point + 1 }
     }
 
     /// The digit with the value 10^place.
@@ -79,7 +80,7 @@ impl Decimal {
         let places = i32::try_from(precision).unwrap_or(i32::MAX - 1);
         let number = self.rounded(places + 1);
         let exponent = if number.is_zero() { 0 } else { number.point - 1 };
-        let mantissa = Decimal { digits: number.digits, point: 1 };
+        let mantissa = DecimalDigits { digits: number.digits, point: 1 };
         let sign = if exponent < 0 { '-' } else { '+' };
         (mantissa.fixed(precision), format!("e{sign}{:02}", exponent.abs()))
     }
@@ -101,7 +102,7 @@ impl Decimal {
 
 #[cfg(test)]
 mod tests {
-    use super::Decimal;
+    use super::DecimalDigits;
 
     #[test]
     fn floats_round_half_up_on_their_shortest_digits() {
@@ -120,7 +121,7 @@ mod tests {
             (0.0, 2, "0.00"),
         ];
         for (float, precision, text) in cases {
-            assert_eq!(Decimal::of(float).fixed(precision), text, "{float} to {precision}");
+            assert_eq!(DecimalDigits::of(float).fixed(precision), text, "{float} to {precision}");
         }
     }
 }

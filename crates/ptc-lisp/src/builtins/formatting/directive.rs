@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 const MOST: usize = 1_000_000;
 
 /// A piece of a template.
-pub(super) enum Part<'t> {
+pub(super) enum TemplatePart<'t> {
     /// Text that stands for itself.
     Text(&'t str),
     /// A place for a value.
@@ -15,7 +15,7 @@ pub(super) enum Part<'t> {
 
 /// Which value a directive shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Index {
+pub(super) enum ArgIndex {
     /// The next one.
     Next,
     /// The one the last directive showed (`%<s`).
@@ -29,7 +29,7 @@ pub(super) enum Index {
 pub(super) struct Directive<'t> {
     /// The directive as written.
     pub(super) source: &'t str,
-    pub(super) index: Index,
+    pub(super) index: ArgIndex,
     flags: &'t str,
     pub(super) width: Option<usize>,
     pub(super) precision: Option<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Directive<'t> {
 }
 
 /// The parts of a template in order.
-pub(super) fn parts(template: &str) -> impl Iterator<Item = Result<Part<'_>, Error>> {
+pub(super) fn parts(template: &str) -> impl Iterator<Item = Result<TemplatePart<'_>, Error>> {
     let mut rest = template;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -49,14 +49,14 @@ pub(super) fn parts(template: &str) -> impl Iterator<Item = Result<Part<'_>, Err
         if at > 0 {
             let text = &rest[..at];
             rest = &rest[at..];
-            return Some(Ok(Part::Text(text)));
+            return Some(Ok(TemplatePart::Text(text)));
         }
         let directive = read(rest);
         rest = match &directive {
             Ok(directive) => &rest[directive.source.len()..],
             Err(_) => "",
         };
-        Some(directive.map(Part::Directive))
+        Some(directive.map(TemplatePart::Directive))
     })
 }
 
@@ -64,16 +64,16 @@ pub(super) fn parts(template: &str) -> impl Iterator<Item = Result<Part<'_>, Err
 fn read(text: &str) -> Result<Directive<'_>, Error> {
     const FLAGS: &str = "-#+ 0,(<";
     let mut rest = &text[1..];
-    let mut index = Index::Next;
+    let mut index = ArgIndex::Next;
     let digits = leading(rest, |c| c.is_ascii_digit());
     if !digits.is_empty() && rest[digits.len()..].starts_with('$') {
-        index = Index::Number(number(digits, text)?.max(1));
+        index = ArgIndex::Number(number(digits, text)?.max(1));
         rest = &rest[digits.len() + 1..];
     }
     let flags = leading(rest, |c| FLAGS.contains(c));
     rest = &rest[flags.len()..];
     if flags.contains('<') {
-        index = Index::Same;
+        index = ArgIndex::Same;
     }
     let width = leading(rest, |c| c.is_ascii_digit());
     rest = &rest[width.len()..];

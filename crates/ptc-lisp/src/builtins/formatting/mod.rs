@@ -13,8 +13,8 @@ mod tests;
 use num_bigint::{BigInt, Sign};
 use num_traits::{FromPrimitive, Signed};
 
-use self::decimal::Decimal;
-use self::directive::{Directive, Part};
+use self::decimal::DecimalDigits;
+use self::directive::{Directive, TemplatePart};
 use super::{Builtin, args, native, shown};
 use crate::arith;
 use crate::error::{Error, ErrorKind};
@@ -67,22 +67,22 @@ pub(super) fn formatted(heap: &mut Heap, template: &str, values: &[Value]) -> Re
     let (mut next, mut last) = (0, None);
     for part in directive::parts(template) {
         let directive = match part? {
-            Part::Text(text) => {
+            TemplatePart::Text(text) => {
                 out.push_str(text);
                 continue;
             }
-            Part::Directive(directive) => directive,
+            TemplatePart::Directive(directive) => directive,
         };
         directive.check()?;
         heap.work(1 + directive.most() / 8)?;
         heap.reserve(directive.most())?;
         if directive.takes_value() {
             let at = match directive.index {
-                directive::Index::Next => next,
-                directive::Index::Number(number) => number - 1,
-                directive::Index::Same => last.unwrap_or(usize::MAX),
+                directive::ArgIndex::Next => next,
+                directive::ArgIndex::Number(number) => number - 1,
+                directive::ArgIndex::Same => last.unwrap_or(usize::MAX),
             };
-            next += usize::from(directive.index == directive::Index::Next);
+            next += usize::from(directive.index == directive::ArgIndex::Next);
             last = Some(at);
             let Some(value) = values.get(at) else { return Err(missing(&directive, values.len()).into()) };
             let text = shown(heap, &directive, value)?;
@@ -208,11 +208,11 @@ fn digits(directive: &Directive<'_>, value: &Value, radix: u32) -> Res<String> {
 fn float(directive: &Directive<'_>, value: &Value) -> Res<String> {
     let (negative, decimal) = match value {
         Value::Float(float) if !float.is_finite() => return Ok(endless(directive, *float)),
-        Value::Float(float) => (float.is_sign_negative(), Decimal::of(float.abs())),
-        Value::Decimal(decimal) => (decimal.sign().is_lt(), Decimal::of_decimal(decimal)),
+        Value::Float(float) => (float.is_sign_negative(), DecimalDigits::of(float.abs())),
+        Value::Decimal(decimal) => (decimal.sign().is_lt(), DecimalDigits::of_decimal(decimal)),
         Value::Int(_) | Value::Big(_) => match whole(value) {
-            Some(int) => (int.is_negative(), Decimal::of_digits(&int.magnitude().to_string())),
-            None => (false, Decimal::of(0.0)),
+            Some(int) => (int.is_negative(), DecimalDigits::of_digits(&int.magnitude().to_string())),
+            None => (false, DecimalDigits::of(0.0)),
         },
         _ => return Err(unfit(directive, value, "%f, %e and %g show numbers; use %s for any value").into()),
     };

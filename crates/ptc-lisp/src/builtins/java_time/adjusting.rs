@@ -7,7 +7,7 @@ use super::super::{Builtin, args, native};
 use super::{CLOCKS, DATES, TEMPORALS, any_time, constant_of, field, offset, receiver, zone};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Adjuster, Class, Field, Kind, Zone, ZonedTime, checked_instant};
+use crate::value::time::{Adjuster, Class, Field, TimeKind, Zone, ZonedTime, checked_instant};
 use crate::value::{Time, Value};
 
 macro_rules! adjusters {
@@ -247,10 +247,10 @@ fn with(_: &mut Heap, args: &mut [Value]) -> Res {
         }
         Time::Year(year) => time.with_field(Field::Year, i64::from(*year))?,
         other => match other.kind() {
-            Kind::DayOfWeek => {
+            TimeKind::DayOfWeek => {
                 time.with_field(Field::DayOfWeek, other.field(Field::DayOfWeek).unwrap_or(1))?
             }
-            Kind::Month => {
+            TimeKind::Month => {
                 time.with_field(Field::MonthOfYear, other.field(Field::MonthOfYear).unwrap_or(1))?
             }
             _ => return args::fail(args, 1, "a TemporalAdjuster, date, time, DayOfWeek or Month"),

@@ -8,7 +8,7 @@ use super::{any_time, from, parse, receiver, unit};
 use crate::error::ErrorKind;
 use crate::heap::Heap;
 use crate::signal::{Res, raise};
-use crate::value::time::{Kind, Period, Unit, duration};
+use crate::value::time::{Period, TimeKind, TimeUnit, duration};
 use crate::value::{Time, Value};
 
 /// `Duration/ofX` and `Period/ofX`: name, unit, doc, example.
@@ -16,7 +16,7 @@ macro_rules! statics {
     ($($name:literal $start:expr, $unit:ident, $doc:literal, $source:literal => $shown:literal;)*) => {
         &[$(native($name, "[amount]", |_, args| {
             let start: Time = $start;
-            Ok(Value::time(start.plus(whole(args, 0)?, Unit::$unit)?))
+            Ok(Value::time(start.plus(whole(args, 0)?, TimeUnit::$unit)?))
         }, $doc, &[($source, $shown)])),*]
     };
 }
@@ -92,7 +92,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "Duration/parse",
         "[text]",
-        |heap, args| parse(heap, args, Kind::Duration),
+        |heap, args| parse(heap, args, TimeKind::Duration),
         "Reads a duration such as PT1H30M.",
         &[("(Duration/parse \"PT90M\")", "\"PT1H30M\"")],
     ),
@@ -101,8 +101,8 @@ pub(super) static TABLE: &[Builtin] = &[
         "[seconds] [seconds nanos]",
         |_, args| {
             let nanos = if args.len() > 1 { whole(args, 1)? } else { 0 };
-            let seconds = NO_TIME.plus(whole(args, 0)?, Unit::Seconds)?;
-            Ok(Value::time(seconds.plus(nanos, Unit::Nanos)?))
+            let seconds = NO_TIME.plus(whole(args, 0)?, TimeUnit::Seconds)?;
+            Ok(Value::time(seconds.plus(nanos, TimeUnit::Nanos)?))
         },
         "A duration of seconds, and nanoseconds if they are given.",
         &[("(Duration/ofSeconds 5)", "\"PT5S\"")],
@@ -117,7 +117,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "Duration/from",
         "[duration]",
-        |_, args| from(args, Kind::Duration),
+        |_, args| from(args, TimeKind::Duration),
         "The duration itself.",
         &[("(Duration/from (Duration/ofHours 1))", "\"PT1H\"")],
     ),
@@ -126,9 +126,9 @@ pub(super) static TABLE: &[Builtin] = &[
         "Period/of",
         "[years months days]",
         |_, args| {
-            let years = NO_DAYS.plus(whole(args, 0)?, Unit::Years)?;
-            let months = years.plus(whole(args, 1)?, Unit::Months)?;
-            Ok(Value::time(months.plus(whole(args, 2)?, Unit::Days)?))
+            let years = NO_DAYS.plus(whole(args, 0)?, TimeUnit::Years)?;
+            let months = years.plus(whole(args, 1)?, TimeUnit::Months)?;
+            Ok(Value::time(months.plus(whole(args, 2)?, TimeUnit::Days)?))
         },
         "A period of years, months and days.",
         &[("(Period/of 1 2 3)", "\"P1Y2M3D\"")],
@@ -143,7 +143,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "Period/parse",
         "[text]",
-        |heap, args| parse(heap, args, Kind::Period),
+        |heap, args| parse(heap, args, TimeKind::Period),
         "Reads a period such as P1Y2M3D or P2W.",
         &[("(Period/parse \"P1Y2M\")", "\"P1Y2M\"")],
     ),

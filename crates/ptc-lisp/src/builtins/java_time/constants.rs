@@ -4,7 +4,7 @@ use super::super::java_lang::no_method;
 use super::super::{Builtin, args, constant, native};
 use crate::error::excerpt;
 use crate::signal::Res;
-use crate::value::time::{Class, Field, Unit};
+use crate::value::time::{Class, Field, TimeUnit};
 use crate::value::{Time, Value};
 
 /// Constants of a class in order: name and text.
@@ -35,13 +35,13 @@ pub(super) static MONTHS: &[Builtin] = constants! {
 
 pub(super) static UNITS: &[Builtin] = constants! {
     "ChronoUnit" ChronoUnit "A unit of time.":
-    "NANOS" Unit::Nanos as u8 => "Nanos"; "MICROS" Unit::Micros as u8 => "Micros";
-    "MILLIS" Unit::Millis as u8 => "Millis"; "SECONDS" Unit::Seconds as u8 => "Seconds";
-    "MINUTES" Unit::Minutes as u8 => "Minutes"; "HOURS" Unit::Hours as u8 => "Hours";
-    "HALF_DAYS" Unit::HalfDays as u8 => "HalfDays"; "DAYS" Unit::Days as u8 => "Days";
-    "WEEKS" Unit::Weeks as u8 => "Weeks"; "MONTHS" Unit::Months as u8 => "Months";
-    "YEARS" Unit::Years as u8 => "Years"; "DECADES" Unit::Decades as u8 => "Decades";
-    "CENTURIES" Unit::Centuries as u8 => "Centuries"; "MILLENNIA" Unit::Millennia as u8 => "Millennia";
+    "NANOS" TimeUnit::Nanos as u8 => "Nanos"; "MICROS" TimeUnit::Micros as u8 => "Micros";
+    "MILLIS" TimeUnit::Millis as u8 => "Millis"; "SECONDS" TimeUnit::Seconds as u8 => "Seconds";
+    "MINUTES" TimeUnit::Minutes as u8 => "Minutes"; "HOURS" TimeUnit::Hours as u8 => "Hours";
+    "HALF_DAYS" TimeUnit::HalfDays as u8 => "HalfDays"; "DAYS" TimeUnit::Days as u8 => "Days";
+    "WEEKS" TimeUnit::Weeks as u8 => "Weeks"; "MONTHS" TimeUnit::Months as u8 => "Months";
+    "YEARS" TimeUnit::Years as u8 => "Years"; "DECADES" TimeUnit::Decades as u8 => "Decades";
+    "CENTURIES" TimeUnit::Centuries as u8 => "Centuries"; "MILLENNIA" TimeUnit::Millennia as u8 => "Millennia";
 };
 
 macro_rules! fields {

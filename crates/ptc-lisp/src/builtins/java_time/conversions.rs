@@ -6,7 +6,7 @@ use super::local::clock_parts;
 use super::{month, offset, receiver, wanted, zone};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Field, Kind, Zone, checked_instant, make_date};
+use crate::value::time::{Field, TimeKind, Zone, checked_instant, make_date};
 use crate::value::{Time, Value};
 
 /// The types that name an instant.
@@ -16,35 +16,35 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".toLocalDate",
         "[temporal]",
-        |_, args| converted(args, Kind::LocalDate, "LocalDateTime, ZonedDateTime or OffsetDateTime"),
+        |_, args| converted(args, TimeKind::LocalDate, "LocalDateTime, ZonedDateTime or OffsetDateTime"),
         "The date in a date and time.",
         &[("(.toLocalDate (LocalDateTime/of 2024 1 31 10 15))", "\"2024-01-31\"")],
     ),
     native(
         ".toLocalTime",
         "[temporal]",
-        |_, args| converted(args, Kind::LocalTime, "LocalDateTime, ZonedDateTime or OffsetDateTime"),
+        |_, args| converted(args, TimeKind::LocalTime, "LocalDateTime, ZonedDateTime or OffsetDateTime"),
         "The time of day in a date and time.",
         &[("(.toLocalTime (LocalDateTime/of 2024 1 31 10 15))", "\"10:15\"")],
     ),
     native(
         ".toLocalDateTime",
         "[temporal]",
-        |_, args| converted(args, Kind::LocalDateTime, "ZonedDateTime or OffsetDateTime"),
+        |_, args| converted(args, TimeKind::LocalDateTime, "ZonedDateTime or OffsetDateTime"),
         "The date and time without the zone.",
         &[("(.toLocalDateTime (ZonedDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15\"")],
     ),
     native(
         ".toOffsetDateTime",
         "[zoned]",
-        |_, args| converted(args, Kind::OffsetDateTime, "ZonedDateTime"),
+        |_, args| converted(args, TimeKind::OffsetDateTime, "ZonedDateTime"),
         "The date and time with only the offset of its zone.",
         &[("(.toOffsetDateTime (ZonedDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15Z\"")],
     ),
     native(
         ".toZonedDateTime",
         "[offset-date-time]",
-        |_, args| converted(args, Kind::ZonedDateTime, "OffsetDateTime"),
+        |_, args| converted(args, TimeKind::ZonedDateTime, "OffsetDateTime"),
         "The date and time with its offset as the zone.",
         &[("(.toZonedDateTime (OffsetDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15Z\"")],
     ),
@@ -104,7 +104,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "[time date]",
         |_, args| match receiver(args, "LocalTime")? {
             Time::Clock(time) => {
-                let date = wanted(args, 1, Kind::LocalDate)?.date().unwrap_or_default();
+                let date = wanted(args, 1, TimeKind::LocalDate)?.date().unwrap_or_default();
                 Ok(Value::time(Time::DateTime(date.to_datetime(*time))))
             }
             _ => Err(no_method(args, "LocalTime")),
@@ -175,7 +175,7 @@ pub(in super::super) fn millis(instant: jiff::Timestamp) -> i64 {
     instant.as_nanosecond().div_euclid(1_000_000) as i64
 }
 
-fn converted(args: &[Value], kind: Kind, types: &str) -> Res {
+fn converted(args: &[Value], kind: TimeKind, types: &str) -> Res {
     match receiver(args, types)?.to_kind(kind) {
         Some(converted) => Ok(Value::time(converted)),
         None => Err(no_method(args, types)),
@@ -211,7 +211,7 @@ fn at_time(_: &mut Heap, args: &mut [Value]) -> Res {
         return Err(no_method(args, "LocalDate"));
     };
     let time = match args.len() {
-        2 => wanted(args, 1, Kind::LocalTime)?.clock().unwrap_or_default(),
+        2 => wanted(args, 1, TimeKind::LocalTime)?.clock().unwrap_or_default(),
         count => clock_parts(args, 1, count)?,
     };
     Ok(Value::time(Time::DateTime(date.to_datetime(time))))

@@ -5,7 +5,7 @@ use super::super::{Builtin, args, native};
 use super::{CLOCKS, DATES, any_time, constant_of, field, receiver, unit, wanted};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Class, Field, Kind, Unit, Zone, make_date};
+use crate::value::time::{Class, Field, TimeKind, TimeUnit, Zone, make_date};
 use crate::value::{Time, Value};
 
 /// `.getX`: name, field, types, doc, example.
@@ -54,14 +54,14 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".getDayOfWeek",
         "[date]",
-        |_, args| part(args, Kind::DayOfWeek, DATES),
+        |_, args| part(args, TimeKind::DayOfWeek, DATES),
         "The day of the week.",
         &[("(str (.getDayOfWeek (LocalDate/of 2024 1 31)))", "\"WEDNESDAY\"")],
     ),
     native(
         ".getMonth",
         "[date]",
-        |_, args| part(args, Kind::Month, DATES),
+        |_, args| part(args, TimeKind::Month, DATES),
         "The month.",
         &[("(str (.getMonth (LocalDate/of 2024 1 31)))", "\"JANUARY\"")],
     ),
@@ -101,7 +101,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".isDaylightSavings",
         "[rules instant]",
-        |_, args| match (receiver(args, RULES)?, wanted(args, 1, Kind::Instant)?) {
+        |_, args| match (receiver(args, RULES)?, wanted(args, 1, TimeKind::Instant)?) {
             (Time::Zone(zone), Time::Instant(instant)) => Ok(Value::Bool(zone.is_summer(*instant))),
             _ => Err(no_method(args, RULES)),
         },
@@ -243,7 +243,7 @@ fn read(args: &[Value], field: Field, types: &str) -> Res {
     }
 }
 
-fn part(args: &[Value], kind: Kind, types: &str) -> Res {
+fn part(args: &[Value], kind: TimeKind, types: &str) -> Res {
     match receiver(args, types)?.to_kind(kind) {
         Some(part) => Ok(Value::time(part)),
         None => Err(no_method(args, types)),
@@ -311,8 +311,8 @@ pub(in super::super) fn get(args: &[Value]) -> Res {
         Time::Duration(length) => {
             let nanos = length.as_nanos();
             return match unit(args, 1)? {
-                Unit::Seconds => Ok((nanos.div_euclid(1_000_000_000) as i64).into()),
-                Unit::Nanos => Ok((nanos.rem_euclid(1_000_000_000) as i64).into()),
+                TimeUnit::Seconds => Ok((nanos.div_euclid(1_000_000_000) as i64).into()),
+                TimeUnit::Nanos => Ok((nanos.rem_euclid(1_000_000_000) as i64).into()),
                 other => Err(time.lacks_unit(other).into()),
             };
         }
@@ -322,9 +322,9 @@ pub(in super::super) fn get(args: &[Value]) -> Res {
         }
     };
     Ok(i64::from(match unit {
-        Unit::Years => amount.years,
-        Unit::Months => amount.months,
-        Unit::Days => amount.days,
+        TimeUnit::Years => amount.years,
+        TimeUnit::Months => amount.months,
+        TimeUnit::Days => amount.days,
         other => return Err(time.lacks_unit(other).into()),
     })
     .into())

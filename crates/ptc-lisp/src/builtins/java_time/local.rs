@@ -5,7 +5,7 @@ use super::super::{Builtin, args, constant, native};
 use super::{any_time, from, month, now_as, offset, parse, wanted, zone};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Field, Kind, clock_at, from_epoch_day, make_clock, make_date};
+use crate::value::time::{Field, TimeKind, clock_at, from_epoch_day, make_clock, make_date};
 use crate::value::{Time, Value};
 
 pub(super) static DATES: &[Builtin] = &[
@@ -22,7 +22,7 @@ pub(super) static DATES: &[Builtin] = &[
     native(
         "LocalDate/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::LocalDate),
+        |heap, args| parse(heap, args, TimeKind::LocalDate),
         "Reads a date such as 2024-01-31, or one that follows a DateTimeFormatter.",
         &[("(LocalDate/parse \"2024-01-31\")", "\"2024-01-31\"")],
     ),
@@ -47,21 +47,21 @@ pub(super) static DATES: &[Builtin] = &[
     native(
         "LocalDate/ofInstant",
         "[instant zone]",
-        |_, args| of_instant(args, Kind::LocalDate),
+        |_, args| of_instant(args, TimeKind::LocalDate),
         "The date of an instant in a zone.",
         &[("(LocalDate/ofInstant (Instant/ofEpochMilli 0) ZoneOffset/UTC)", "\"1970-01-01\"")],
     ),
     native(
         "LocalDate/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::LocalDate),
+        |heap, args| now_as(heap, args, TimeKind::LocalDate),
         "Today by the program's clock, in UTC or a zone.",
         &[("(= (LocalDate/now) (LocalDate/now ZoneOffset/UTC))", "true")],
     ),
     native(
         "LocalDate/from",
         "[temporal]",
-        |_, args| from(args, Kind::LocalDate),
+        |_, args| from(args, TimeKind::LocalDate),
         "The date in another value.",
         &[("(LocalDate/from (LocalDateTime/of 2024 1 31 10 0))", "\"2024-01-31\"")],
     ),
@@ -100,14 +100,14 @@ pub(super) static DATE_TIMES: &[Builtin] = &[
     native(
         "LocalDateTime/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::LocalDateTime),
+        |heap, args| parse(heap, args, TimeKind::LocalDateTime),
         "Reads a date and time such as 2024-01-31T10:15, or one that follows a DateTimeFormatter.",
         &[("(LocalDateTime/parse \"2024-01-31T10:15:30\")", "\"2024-01-31T10:15:30\"")],
     ),
     native(
         "LocalDateTime/ofInstant",
         "[instant zone]",
-        |_, args| of_instant(args, Kind::LocalDateTime),
+        |_, args| of_instant(args, TimeKind::LocalDateTime),
         "What clocks in a zone show at an instant.",
         &[("(LocalDateTime/ofInstant (Instant/ofEpochMilli 0) ZoneOffset/UTC)", "\"1970-01-01T00:00\"")],
     ),
@@ -121,14 +121,14 @@ pub(super) static DATE_TIMES: &[Builtin] = &[
     native(
         "LocalDateTime/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::LocalDateTime),
+        |heap, args| now_as(heap, args, TimeKind::LocalDateTime),
         "Date and time by the program's clock, in UTC or a zone.",
         &[("(= (LocalDateTime/now) (LocalDateTime/now ZoneOffset/UTC))", "true")],
     ),
     native(
         "LocalDateTime/from",
         "[temporal]",
-        |_, args| from(args, Kind::LocalDateTime),
+        |_, args| from(args, TimeKind::LocalDateTime),
         "The date and time in another value.",
         &[("(LocalDateTime/from (ZonedDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15\"")],
     ),
@@ -157,7 +157,7 @@ pub(super) static CLOCKS: &[Builtin] = &[
     native(
         "LocalTime/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::LocalTime),
+        |heap, args| parse(heap, args, TimeKind::LocalTime),
         "Reads a time such as 10:15 or 10:15:30, or one that follows a DateTimeFormatter.",
         &[("(LocalTime/parse \"10:15\")", "\"10:15\"")],
     ),
@@ -184,21 +184,21 @@ pub(super) static CLOCKS: &[Builtin] = &[
     native(
         "LocalTime/ofInstant",
         "[instant zone]",
-        |_, args| of_instant(args, Kind::LocalTime),
+        |_, args| of_instant(args, TimeKind::LocalTime),
         "The time of day of an instant in a zone.",
         &[("(LocalTime/ofInstant (Instant/ofEpochMilli 0) ZoneOffset/UTC)", "\"00:00\"")],
     ),
     native(
         "LocalTime/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::LocalTime),
+        |heap, args| now_as(heap, args, TimeKind::LocalTime),
         "The time of day by the program's clock, in UTC or a zone.",
         &[("(= (LocalTime/now) (LocalTime/now ZoneOffset/UTC))", "true")],
     ),
     native(
         "LocalTime/from",
         "[temporal]",
-        |_, args| from(args, Kind::LocalTime),
+        |_, args| from(args, TimeKind::LocalTime),
         "The time of day in another value.",
         &[("(LocalTime/from (LocalDateTime/of 2024 1 31 10 15))", "\"10:15\"")],
     ),
@@ -231,8 +231,8 @@ pub(super) fn clock_parts(args: &[Value], from: usize, to: usize) -> Res<jiff::c
 /// A date and time from the first `count` arguments: both as values, or number by number.
 pub(super) fn local_parts(args: &[Value], count: usize) -> Res<jiff::civil::DateTime> {
     if count == 2 {
-        let date = wanted(args, 0, Kind::LocalDate)?.date();
-        let time = wanted(args, 1, Kind::LocalTime)?.clock();
+        let date = wanted(args, 0, TimeKind::LocalDate)?.date();
+        let time = wanted(args, 1, TimeKind::LocalTime)?.clock();
         return Ok(date.unwrap_or_default().to_datetime(time.unwrap_or_default()));
     }
     let date = make_date(whole(args, 0)?, month(args, 1)?, whole(args, 2)?)?;
@@ -240,8 +240,8 @@ pub(super) fn local_parts(args: &[Value], count: usize) -> Res<jiff::civil::Date
 }
 
 /// A value as it is at the instant of argument 0 in the zone of argument 1.
-pub(super) fn of_instant(args: &[Value], kind: Kind) -> Res {
-    let Some(instant) = any_time(args, 0)?.to_kind(Kind::Instant).and_then(|time| time.instant()) else {
+pub(super) fn of_instant(args: &[Value], kind: TimeKind) -> Res {
+    let Some(instant) = any_time(args, 0)?.to_kind(TimeKind::Instant).and_then(|time| time.instant()) else {
         return args::fail(args, 0, "an Instant");
     };
     let zoned = Time::Zoned(zone(args, 1)?.at(instant).into());

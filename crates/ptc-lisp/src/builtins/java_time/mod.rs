@@ -20,7 +20,7 @@ use super::java_lang::{no_method, whole, with_article};
 use super::{Builtin, args};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Class, Constant, Field, Kind, Unit, Zone};
+use crate::value::time::{Class, Constant, Field, TimeKind, TimeUnit, Zone};
 use crate::value::{Time, Value};
 
 pub(super) use amounts::abs;
@@ -74,7 +74,7 @@ fn receiver<'a>(args: &'a [Value], types: &str) -> Res<&'a Time> {
 }
 
 /// An argument of a type.
-fn wanted(args: &[Value], at: usize, kind: Kind) -> Res<&Time> {
+fn wanted(args: &[Value], at: usize, kind: TimeKind) -> Res<&Time> {
     match args.get(at) {
         Some(Value::Time(time)) if time.kind() == kind => Ok(time),
         _ => Err(args::wrong(args, at, &with_article(kind.name())).into()),
@@ -118,9 +118,9 @@ fn constant_of(args: &[Value], at: usize, class: Class) -> Option<Constant> {
     }
 }
 
-fn unit(args: &[Value], at: usize) -> Res<Unit> {
+fn unit(args: &[Value], at: usize) -> Res<TimeUnit> {
     match constant_of(args, at, Class::ChronoUnit) {
-        Some(constant) => Ok(Unit::ALL[usize::from(constant.ordinal)]),
+        Some(constant) => Ok(TimeUnit::ALL[usize::from(constant.ordinal)]),
         None => args::fail(args, at, "a ChronoUnit such as ChronoUnit/DAYS"),
     }
 }
@@ -146,27 +146,27 @@ fn now(heap: &Heap) -> Timestamp {
 }
 
 /// What the clock shows in the zone of the first argument, or in UTC.
-fn now_as(heap: &Heap, args: &[Value], kind: Kind) -> Res {
+fn now_as(heap: &Heap, args: &[Value], kind: TimeKind) -> Res {
     let zone = if args.is_empty() { Zone::UTC } else { zone(args, 0)? };
     let zoned = Time::Zoned(zone.at(now(heap)).into());
     Ok(zoned.to_kind(kind).map_or(Value::Nil, Value::time))
 }
 
 /// `Type/parse`: ISO text, or text that follows a formatter.
-fn parse(heap: &mut Heap, args: &[Value], kind: Kind) -> Res {
+fn parse(heap: &mut Heap, args: &[Value], kind: TimeKind) -> Res {
     let text = args::text(args, 0)?;
     heap.work(8 + text.len())?;
     if args.len() == 1 {
         return Ok(Value::time(Time::parse(text, kind)?));
     }
-    match wanted(args, 1, Kind::DateTimeFormatter)? {
+    match wanted(args, 1, TimeKind::DateTimeFormatter)? {
         Time::Formatter(formatter) => Ok(Value::time(formatter.parse(text)?.to_kind(kind)?)),
         _ => args::fail(args, 1, "a DateTimeFormatter"),
     }
 }
 
 /// `Type/from`: another value as this type.
-fn from(args: &[Value], kind: Kind) -> Res {
+fn from(args: &[Value], kind: TimeKind) -> Res {
     let time = any_time(args, 0)?;
     match time.to_kind(kind) {
         Some(converted) => Ok(Value::time(converted)),

@@ -4,7 +4,7 @@ use super::super::java_lang::whole;
 use super::super::{Builtin, native};
 use super::{from, month, now_as, parse};
 use crate::signal::Res;
-use crate::value::time::{Class, Field, Kind, make_date};
+use crate::value::time::{Class, Field, TimeKind, make_date};
 use crate::value::{Time, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -18,21 +18,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "YearMonth/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::YearMonth),
+        |heap, args| parse(heap, args, TimeKind::YearMonth),
         "Reads a month such as 2024-01, or one that follows a DateTimeFormatter.",
         &[("(YearMonth/parse \"2024-01\")", "\"2024-01\"")],
     ),
     native(
         "YearMonth/from",
         "[temporal]",
-        |_, args| from(args, Kind::YearMonth),
+        |_, args| from(args, TimeKind::YearMonth),
         "The month of a date.",
         &[("(YearMonth/from (LocalDate/of 2024 1 31))", "\"2024-01\"")],
     ),
     native(
         "YearMonth/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::YearMonth),
+        |heap, args| now_as(heap, args, TimeKind::YearMonth),
         "This month by the program's clock.",
         &[("(= (YearMonth/now) (YearMonth/now))", "true")],
     ),
@@ -46,21 +46,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "Year/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::Year),
+        |heap, args| parse(heap, args, TimeKind::Year),
         "Reads a year of four digits.",
         &[("(str (Year/parse \"2024\"))", "\"2024\"")],
     ),
     native(
         "Year/from",
         "[temporal]",
-        |_, args| from(args, Kind::Year),
+        |_, args| from(args, TimeKind::Year),
         "The year of a date.",
         &[("(str (Year/from (LocalDate/of 2024 1 31)))", "\"2024\"")],
     ),
     native(
         "Year/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::Year),
+        |heap, args| now_as(heap, args, TimeKind::Year),
         "This year by the program's clock.",
         &[("(= (Year/now) (Year/now))", "true")],
     ),
@@ -81,7 +81,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "Month/from",
         "[temporal]",
-        |_, args| from(args, Kind::Month),
+        |_, args| from(args, TimeKind::Month),
         "The month of a date.",
         &[("(str (Month/from (LocalDate/of 2024 3 1)))", "\"MARCH\"")],
     ),
@@ -95,7 +95,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "DayOfWeek/from",
         "[temporal]",
-        |_, args| from(args, Kind::DayOfWeek),
+        |_, args| from(args, TimeKind::DayOfWeek),
         "The day of the week of a date.",
         &[("(str (DayOfWeek/from (LocalDate/of 2024 1 31)))", "\"WEDNESDAY\"")],
     ),

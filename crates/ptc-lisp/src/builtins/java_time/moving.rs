@@ -6,17 +6,17 @@ use super::{TEMPORALS, any_time, receiver, unit};
 use crate::error::ErrorKind;
 use crate::heap::Heap;
 use crate::signal::{Res, raise};
-use crate::value::time::{Class, Kind, Unit};
+use crate::value::time::{Class, TimeKind, TimeUnit};
 use crate::value::{Time, Value};
 
 /// `.plusX` and `.minusX` for a unit: names, unit, doc, example receiver and results.
 macro_rules! units {
     ($($plus:literal $minus:literal $unit:ident $word:literal $start:literal => $later:literal $earlier:literal;)*) => {
         &[$(
-            native($plus, "[temporal amount]", |_, args| moved(args, Unit::$unit, 1),
+            native($plus, "[temporal amount]", |_, args| moved(args, TimeUnit::$unit, 1),
                 concat!("The value so many ", $word, " later."),
                 &[(concat!("(", $plus, " ", $start, " 1)"), $later)]),
-            native($minus, "[temporal amount]", |_, args| moved(args, Unit::$unit, -1),
+            native($minus, "[temporal amount]", |_, args| moved(args, TimeUnit::$unit, -1),
                 concat!("The value so many ", $word, " earlier."),
                 &[(concat!("(", $minus, " ", $start, " 1)"), $earlier)]),
         )*]
@@ -110,7 +110,7 @@ pub(super) static TABLE: &[Builtin] = &[
 
 const CUT: &str = "LocalDateTime, LocalTime, Instant, ZonedDateTime, OffsetDateTime or Duration";
 
-fn moved(args: &[Value], unit: Unit, sign: i64) -> Res {
+fn moved(args: &[Value], unit: TimeUnit, sign: i64) -> Res {
     let time = receiver(args, TEMPORALS)?;
     let amount = whole(args, 1)?.checked_mul(sign).ok_or_else(crate::value::time::out_of_range)?;
     match time {
@@ -128,7 +128,7 @@ fn shifted(_: &mut Heap, args: &mut [Value], sign: i64) -> Res {
     }
     match (time, &args[1]) {
         (Time::Constant(constant), _) if matches!(constant.class, Class::DayOfWeek | Class::Month) => {
-            Ok(Value::time(time.plus(whole(args, 1)?.saturating_mul(sign), Unit::Days)?))
+            Ok(Value::time(time.plus(whole(args, 1)?.saturating_mul(sign), TimeUnit::Days)?))
         }
         (_, Value::Time(amount)) => Ok(Value::time(time.plus_amount(amount, sign)?)),
         _ => args::fail(args, 1, "a Duration or Period, or a number followed by a ChronoUnit"),
@@ -149,13 +149,13 @@ fn until(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn dates_until(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (Time::Date(start), Some(Time::Date(end))) =
-        (receiver(args, "LocalDate")?, any_time(args, 1)?.to_kind(Kind::LocalDate))
+        (receiver(args, "LocalDate")?, any_time(args, 1)?.to_kind(TimeKind::LocalDate))
     else {
         return Err(no_method(args, "LocalDate"));
     };
     let step = match args.get(2) {
         None => Time::Period(crate::value::time::Period { years: 0, months: 0, days: 1 }),
-        Some(_) => super::wanted(args, 2, Kind::Period)?.clone(),
+        Some(_) => super::wanted(args, 2, TimeKind::Period)?.clone(),
     };
     let mut dates = Vec::new();
     let mut next = Time::Date(*start);

@@ -8,7 +8,7 @@ use super::local::{local_parts, of_instant};
 use super::{from, now, now_as, offset, parse, wanted, zone};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Kind, Zone, checked_instant, instant_at, offset_of};
+use crate::value::time::{TimeKind, Zone, checked_instant, instant_at, offset_of};
 use crate::value::{Time, Value};
 
 pub(super) static INSTANTS: &[Builtin] = &[
@@ -22,7 +22,7 @@ pub(super) static INSTANTS: &[Builtin] = &[
     native(
         "Instant/parse",
         "[text]",
-        |heap, args| parse(heap, args, Kind::Instant),
+        |heap, args| parse(heap, args, TimeKind::Instant),
         "Reads an instant such as 2024-01-31T10:15:30Z.",
         &[("(Instant/parse \"2024-01-31T10:15:30Z\")", "\"2024-01-31T10:15:30Z\"")],
     ),
@@ -46,7 +46,7 @@ pub(super) static INSTANTS: &[Builtin] = &[
     native(
         "Instant/from",
         "[temporal]",
-        |_, args| from(args, Kind::Instant),
+        |_, args| from(args, TimeKind::Instant),
         "The instant of another value.",
         &[("(Instant/from (ZonedDateTime/parse \"2024-01-31T10:15+01:00\"))", "\"2024-01-31T09:15:00Z\"")],
     ),
@@ -87,28 +87,28 @@ pub(super) static ZONED: &[Builtin] = &[
     native(
         "ZonedDateTime/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::ZonedDateTime),
+        |heap, args| parse(heap, args, TimeKind::ZonedDateTime),
         "Reads a date and time with a zone or offset, or one that follows a DateTimeFormatter.",
         &[("(ZonedDateTime/parse \"2024-01-31T10:15+01:00\")", "\"2024-01-31T10:15+01:00\"")],
     ),
     native(
         "ZonedDateTime/ofInstant",
         "[instant zone]",
-        |_, args| of_instant(args, Kind::ZonedDateTime),
+        |_, args| of_instant(args, TimeKind::ZonedDateTime),
         "An instant as clocks in a zone show it.",
         &[("(ZonedDateTime/ofInstant Instant/EPOCH ZoneOffset/UTC)", "\"1970-01-01T00:00Z\"")],
     ),
     native(
         "ZonedDateTime/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::ZonedDateTime),
+        |heap, args| now_as(heap, args, TimeKind::ZonedDateTime),
         "Date and time by the program's clock, in UTC or a zone.",
         &[("(= (ZonedDateTime/now) (ZonedDateTime/now ZoneOffset/UTC))", "true")],
     ),
     native(
         "ZonedDateTime/from",
         "[temporal]",
-        |_, args| from(args, Kind::ZonedDateTime),
+        |_, args| from(args, TimeKind::ZonedDateTime),
         "Another value as a ZonedDateTime.",
         &[("(ZonedDateTime/from (OffsetDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15Z\"")],
     ),
@@ -130,28 +130,28 @@ pub(super) static ZONED: &[Builtin] = &[
     native(
         "OffsetDateTime/parse",
         "[text] [text formatter]",
-        |heap, args| parse(heap, args, Kind::OffsetDateTime),
+        |heap, args| parse(heap, args, TimeKind::OffsetDateTime),
         "Reads a date and time with an offset, or one that follows a DateTimeFormatter.",
         &[("(OffsetDateTime/parse \"2024-01-31T10:15:00Z\")", "\"2024-01-31T10:15Z\"")],
     ),
     native(
         "OffsetDateTime/ofInstant",
         "[instant zone]",
-        |_, args| of_instant(args, Kind::OffsetDateTime),
+        |_, args| of_instant(args, TimeKind::OffsetDateTime),
         "An instant as clocks in a zone show it.",
         &[("(OffsetDateTime/ofInstant Instant/EPOCH ZoneOffset/UTC)", "\"1970-01-01T00:00Z\"")],
     ),
     native(
         "OffsetDateTime/now",
         "[] [zone]",
-        |heap, args| now_as(heap, args, Kind::OffsetDateTime),
+        |heap, args| now_as(heap, args, TimeKind::OffsetDateTime),
         "Date and time by the program's clock, in UTC or a zone.",
         &[("(= (OffsetDateTime/now) (OffsetDateTime/now ZoneOffset/UTC))", "true")],
     ),
     native(
         "OffsetDateTime/from",
         "[temporal]",
-        |_, args| from(args, Kind::OffsetDateTime),
+        |_, args| from(args, TimeKind::OffsetDateTime),
         "Another value as an OffsetDateTime.",
         &[("(OffsetDateTime/from (ZonedDateTime/parse \"2024-01-31T10:15Z\"))", "\"2024-01-31T10:15Z\"")],
     ),
@@ -235,7 +235,7 @@ fn fixed(seconds: i64) -> Res {
 fn local_and_zone(args: &[Value]) -> Res<(jiff::civil::DateTime, Zone)> {
     let last = args.len() - 1;
     let local = match last {
-        1 => wanted(args, 0, Kind::LocalDateTime)?.local().unwrap_or_default(),
+        1 => wanted(args, 0, TimeKind::LocalDateTime)?.local().unwrap_or_default(),
         _ => local_parts(args, last)?,
     };
     Ok((local, zone(args, last)?))

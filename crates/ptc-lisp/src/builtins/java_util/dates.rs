@@ -6,7 +6,7 @@ use super::super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::{Formatter, Kind, instant_at};
+use crate::value::time::{Formatter, TimeKind, instant_at};
 use crate::value::{Time, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -146,7 +146,7 @@ fn new_date(heap: &mut Heap, args: &mut [Value]) -> Res {
             let text = text.as_str();
             let rfc = || {
                 let read = Formatter::predefined("RFC_1123_DATE_TIME")?.parse(text).ok()?;
-                read.to_kind(Kind::Instant).ok()?.instant()
+                read.to_kind(TimeKind::Instant).ok()?.instant()
             };
             match crate::edn::instant(text).or_else(rfc) {
                 Some(instant) => date(instant.as_nanosecond()),
@@ -184,8 +184,8 @@ fn in_order(args: &[Value]) -> Res<std::cmp::Ordering> {
 /// `.parse` of a `SimpleDateFormat`: a date whose missing parts are those of the start of 1970.
 pub(in super::super) fn parse_legacy(formatter: &Formatter, text: &str) -> Res {
     let read = formatter.parse(text)?;
-    let zoned = read.to_kind(Kind::Instant).ok().and_then(|instant| instant.instant());
-    let midnight = || match read.to_kind(Kind::LocalDate).ok()? {
+    let zoned = read.to_kind(TimeKind::Instant).ok().and_then(|instant| instant.instant());
+    let midnight = || match read.to_kind(TimeKind::LocalDate).ok()? {
         Time::Date(day) => {
             jiff::tz::Offset::UTC.to_timestamp(day.to_datetime(jiff::civil::Time::midnight())).ok()
         }
@@ -193,8 +193,10 @@ pub(in super::super) fn parse_legacy(formatter: &Formatter, text: &str) -> Res {
     };
     match zoned.or_else(midnight) {
         Some(instant) => date(instant.as_nanosecond()),
-        None => {
-            Err(read.to_kind(Kind::LocalDate).err().unwrap_or_else(crate::value::time::out_of_range).into())
-        }
+        None => Err(read
+            .to_kind(TimeKind::LocalDate)
+            .err()
+            .unwrap_or_else(crate::value::time::out_of_range)
+            .into()),
     }
 }

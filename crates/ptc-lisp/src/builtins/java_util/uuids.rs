@@ -4,7 +4,7 @@ use super::super::java_lang::{no_method, whole};
 use super::super::{Builtin, args, native};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::time::Kind;
+use crate::value::time::TimeKind;
 use crate::value::{Time, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -25,7 +25,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "UUID/fromString",
         "[text]",
-        |_, args| Ok(Value::time(Time::parse(args::text(args, 0)?, Kind::Uuid)?)),
+        |_, args| Ok(Value::time(Time::parse(args::text(args, 0)?, TimeKind::Uuid)?)),
         "Reads a UUID; raises if the text is none.",
         &[(
             "(str (UUID/fromString \"550e8400-e29b-41d4-a716-446655440000\"))",

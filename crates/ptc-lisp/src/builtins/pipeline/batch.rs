@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use super::super::known::{Field, Known};
+use super::super::known::{FieldLookup, Known};
 use super::super::unary::Unary;
-use super::{Part, known};
+use super::{PipelinePart, known};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::{Value, prefetch};
@@ -13,14 +13,14 @@ use crate::value::{Value, prefetch};
 /// Some items. Only the vector that `kind` names has any; the others keep their room.
 #[derive(Default)]
 pub(super) struct Batch<'v> {
-    pub(super) kind: Kind,
+    pub(super) kind: BatchKind,
     pub(super) ints: Vec<i64>,
     pub(super) lent: Vec<&'v Value>,
     pub(super) own: Vec<Value>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BatchKind {
     #[default]
     Ints,
     Lent,
@@ -32,14 +32,14 @@ const NIL: &Value = &Value::Nil;
 impl<'v> Batch<'v> {
     /// Integers in place of what was there.
     pub(super) fn fill_ints(&mut self, ints: impl Iterator<Item = i64>) {
-        self.kind = Kind::Ints;
+        self.kind = BatchKind::Ints;
         self.ints.clear();
         self.ints.extend(ints);
     }
 
     /// Items of the source in place of what was there.
     pub(super) fn fill(&mut self, items: &'v [Value]) {
-        self.kind = Kind::Lent;
+        self.kind = BatchKind::Lent;
         self.lent.clear();
         self.lent.extend(items);
         items.iter().for_each(prefetch::fetch);
@@ -48,27 +48,27 @@ impl<'v> Batch<'v> {
     /// How many items there are.
     pub(super) fn len(&self) -> usize {
         match self.kind {
-            Kind::Ints => self.ints.len(),
-            Kind::Lent => self.lent.len(),
-            Kind::Own => self.own.len(),
+            BatchKind::Ints => self.ints.len(),
+            BatchKind::Lent => self.lent.len(),
+            BatchKind::Own => self.own.len(),
         }
     }
 
     /// Leaves out what comes after the first `count` items.
     pub(super) fn truncate(&mut self, count: usize) {
         match self.kind {
-            Kind::Ints => self.ints.truncate(count),
-            Kind::Lent => self.lent.truncate(count),
-            Kind::Own => self.own.truncate(count),
+            BatchKind::Ints => self.ints.truncate(count),
+            BatchKind::Lent => self.lent.truncate(count),
+            BatchKind::Own => self.own.truncate(count),
         }
     }
 
     /// Moves all items, or copies of them, to the end of `out`.
     pub(super) fn move_to(&mut self, out: &mut Vec<Value>) {
         match self.kind {
-            Kind::Ints => out.extend(self.ints.iter().map(|int| Value::Int(*int))),
-            Kind::Lent => out.extend(self.lent.iter().copied().cloned()),
-            Kind::Own => out.append(&mut self.own),
+            BatchKind::Ints => out.extend(self.ints.iter().map(|int| Value::Int(*int))),
+            BatchKind::Lent => out.extend(self.lent.iter().copied().cloned()),
+            BatchKind::Own => out.append(&mut self.own),
         }
     }
 
@@ -77,7 +77,7 @@ impl<'v> Batch<'v> {
     pub(super) fn each(&mut self, mut each: impl FnMut(Cow<Value>) -> Res<bool>) -> Res<()> {
         self.unpack();
         match self.kind {
-            Kind::Lent => {
+            BatchKind::Lent => {
                 for item in &self.lent {
                     if !each(Cow::Borrowed(item))? {
                         break;
@@ -97,21 +97,21 @@ impl<'v> Batch<'v> {
 
     /// Integers as values.
     fn unpack(&mut self) {
-        if self.kind == Kind::Ints {
+        if self.kind == BatchKind::Ints {
             self.own.clear();
             self.own.extend(self.ints.iter().map(|int| Value::Int(*int)));
-            self.kind = Kind::Own;
+            self.kind = BatchKind::Own;
         }
     }
 
     /// Keeps the items for which the function's truth is `wanted`.
     fn filter(&mut self, heap: &mut Heap, known: &mut Known, wanted: bool) -> Res<()> {
-        if let (Kind::Ints, Known::Unary(unary, _)) = (self.kind, &known) {
+        if let (BatchKind::Ints, Known::Unary(unary, _)) = (self.kind, &known) {
             unary.keep_ints(&mut self.ints, wanted);
             return Ok(());
         }
         self.unpack();
-        if self.kind == Kind::Lent {
+        if self.kind == BatchKind::Lent {
             let mut kept = 0;
             for at in 0..self.lent.len() {
                 let item = self.lent[at];
@@ -136,17 +136,17 @@ impl<'v> Batch<'v> {
     fn map(&mut self, heap: &mut Heap, known: &mut Known) -> Res<()> {
         match (self.kind, &mut *known) {
             (_, Known::Unary(Unary::Identity, _)) => return Ok(()),
-            (Kind::Ints, Known::Unary(unary, _)) if unary.change_ints(&mut self.ints) => return Ok(()),
-            (Kind::Lent, Known::Field(field)) => return self.field(heap, field),
+            (BatchKind::Ints, Known::Unary(unary, _)) if unary.change_ints(&mut self.ints) => return Ok(()),
+            (BatchKind::Lent, Known::Field(field)) => return self.field(heap, field),
             _ => {}
         }
         self.unpack();
-        if self.kind == Kind::Lent {
+        if self.kind == BatchKind::Lent {
             self.own.clear();
             for item in &self.lent {
                 self.own.push(known.apply(heap, item)?.into_owned());
             }
-            self.kind = Kind::Own;
+            self.kind = BatchKind::Own;
             return Ok(());
         }
         for item in &mut self.own {
@@ -157,7 +157,7 @@ impl<'v> Batch<'v> {
     }
 
     /// The same for a field: what a map has stays where it stands.
-    fn field(&mut self, heap: &mut Heap, field: &mut Field) -> Res<()> {
+    fn field(&mut self, heap: &mut Heap, field: &mut FieldLookup) -> Res<()> {
         for at in 0..self.lent.len() {
             let item = self.lent[at];
             self.lent[at] = match field.near(item) {
@@ -172,7 +172,7 @@ impl<'v> Batch<'v> {
                         for item in &self.lent[at + 1..] {
                             self.own.push(field.of(heap, item)?.into_owned());
                         }
-                        self.kind = Kind::Own;
+                        self.kind = BatchKind::Own;
                         return Ok(());
                     }
                 },
@@ -183,31 +183,31 @@ impl<'v> Batch<'v> {
 
     fn drop_nils(&mut self) {
         match self.kind {
-            Kind::Ints => {}
-            Kind::Lent => self.lent.retain(|item| !item.is_nil()),
-            Kind::Own => self.own.retain(|item| !item.is_nil()),
+            BatchKind::Ints => {}
+            BatchKind::Lent => self.lent.retain(|item| !item.is_nil()),
+            BatchKind::Own => self.own.retain(|item| !item.is_nil()),
         }
     }
 }
 
 /// One function that all items go through.
 pub(super) struct Stage {
-    part: Part,
+    part: PipelinePart,
     function: Known,
     cost: usize,
 }
 
 impl Stage {
     /// The stage of a call with this function.
-    pub(super) fn of(heap: &Heap, part: Part, function: &Value, count: usize) -> Option<Stage> {
+    pub(super) fn of(heap: &Heap, part: PipelinePart, function: &Value, count: usize) -> Option<Stage> {
         // Natives have no stage that ends the items.
-        let function = known(heap, function, count).filter(|_| part != Part::TakeWhile)?;
+        let function = known(heap, function, count).filter(|_| part != PipelinePart::TakeWhile)?;
         Some(Stage { part, cost: 1 + function.cost(), function })
     }
 
     /// Whether as many items come out as go in.
     pub(super) fn is_exact(&self) -> bool {
-        matches!(self.part, Part::Map | Part::Mapv)
+        matches!(self.part, PipelinePart::Map | PipelinePart::Mapv)
     }
 
     /// Whether it takes no more items than the stages after it need.
@@ -217,16 +217,16 @@ impl Stage {
 
     /// Whether other items come out than go in.
     pub(super) fn makes(&self) -> bool {
-        matches!(self.part, Part::Map | Part::Mapv | Part::Keep)
+        matches!(self.part, PipelinePart::Map | PipelinePart::Mapv | PipelinePart::Keep)
     }
 
     /// Puts a batch through it.
     pub(super) fn apply(&mut self, heap: &mut Heap, batch: &mut Batch) -> Res<()> {
         heap.work_each(self.cost, batch.len())?;
         match self.part {
-            Part::Filter | Part::Filterv => batch.filter(heap, &mut self.function, true),
-            Part::Remove => batch.filter(heap, &mut self.function, false),
-            Part::Keep => {
+            PipelinePart::Filter | PipelinePart::Filterv => batch.filter(heap, &mut self.function, true),
+            PipelinePart::Remove => batch.filter(heap, &mut self.function, false),
+            PipelinePart::Keep => {
                 batch.map(heap, &mut self.function)?;
                 batch.drop_nils();
                 Ok(())

@@ -24,7 +24,7 @@ use sink::Sink;
 
 /// What a function is in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum PipelinePart {
     Apply,
     Count,
     Distinct,
@@ -51,59 +51,70 @@ pub(crate) enum Part {
 }
 
 /// The functions of chains.
-static PARTS: &[(&str, Part)] = &[
-    ("clojure.core/apply", Part::Apply),
-    ("clojure.core/count", Part::Count),
-    ("clojure.core/distinct", Part::Distinct),
-    ("clojure.core/empty?", Part::Empty),
-    ("clojure.core/every?", Part::Every),
-    ("clojure.core/filter", Part::Filter),
-    ("clojure.core/filterv", Part::Filterv),
-    ("clojure.core/first", Part::First),
-    ("clojure.core/frequencies", Part::Frequencies),
-    ("clojure.core/group-by", Part::GroupBy),
-    ("clojure.core/into", Part::Into),
-    ("clojure.core/keep", Part::Keep),
-    ("clojure.core/map", Part::Map),
-    ("clojure.core/mapv", Part::Mapv),
-    ("clojure.core/not-any?", Part::NotAny),
-    ("clojure.core/reduce", Part::Reduce),
-    ("clojure.core/remove", Part::Remove),
-    ("clojure.core/second", Part::Second),
-    ("clojure.core/set", Part::Set),
-    ("clojure.core/some", Part::Some),
-    ("clojure.core/take", Part::Take),
-    ("clojure.core/take-while", Part::TakeWhile),
-    ("clojure.core/vec", Part::Vec),
+static PARTS: &[(&str, PipelinePart)] = &[
+    ("clojure.core/apply", PipelinePart::Apply),
+    ("clojure.core/count", PipelinePart::Count),
+    ("clojure.core/distinct", PipelinePart::Distinct),
+    ("clojure.core/empty?", PipelinePart::Empty),
+    ("clojure.core/every?", PipelinePart::Every),
+    ("clojure.core/filter", PipelinePart::Filter),
+    ("clojure.core/filterv", PipelinePart::Filterv),
+    ("clojure.core/first", PipelinePart::First),
+    ("clojure.core/frequencies", PipelinePart::Frequencies),
+    ("clojure.core/group-by", PipelinePart::GroupBy),
+    ("clojure.core/into", PipelinePart::Into),
+    ("clojure.core/keep", PipelinePart::Keep),
+    ("clojure.core/map", PipelinePart::Map),
+    ("clojure.core/mapv", PipelinePart::Mapv),
+    ("clojure.core/not-any?", PipelinePart::NotAny),
+    ("clojure.core/reduce", PipelinePart::Reduce),
+    ("clojure.core/remove", PipelinePart::Remove),
+    ("clojure.core/second", PipelinePart::Second),
+    ("clojure.core/set", PipelinePart::Set),
+    ("clojure.core/some", PipelinePart::Some),
+    ("clojure.core/take", PipelinePart::Take),
+    ("clojure.core/take-while", PipelinePart::TakeWhile),
+    ("clojure.core/vec", PipelinePart::Vec),
 ];
 
 /// What a function is in a chain, by its name.
-pub(super) fn part(name: &str) -> Option<Part> {
+pub(super) fn part(name: &str) -> Option<PipelinePart> {
     PARTS.iter().find(|(of, _)| *of == name).map(|(_, part)| *part)
 }
 
-impl Part {
+impl PipelinePart {
     /// Whether a call with `count` arguments can be inside of a chain.
     pub(crate) fn is_stage(self, count: usize) -> bool {
-        count == 2 && (self.is_lazy_stage() || matches!(self, Part::Filterv | Part::Mapv))
+        count == 2 && (self.is_lazy_stage() || matches!(self, PipelinePart::Filterv | PipelinePart::Mapv))
     }
 
     /// Whether it is a stage that takes no more items than whatever comes after it needs.
     pub(crate) fn is_lazy_stage(self) -> bool {
-        matches!(self, Part::Filter | Part::Keep | Part::Map | Part::Remove | Part::TakeWhile)
+        matches!(
+            self,
+            PipelinePart::Filter
+                | PipelinePart::Keep
+                | PipelinePart::Map
+                | PipelinePart::Remove
+                | PipelinePart::TakeWhile
+        )
     }
 
     /// Whether the end of a chain gives a sequence, which is lazy if the source is.
     fn gives_sequence(self) -> bool {
-        self.is_lazy_stage() || matches!(self, Part::Distinct | Part::Take)
+        self.is_lazy_stage() || matches!(self, PipelinePart::Distinct | PipelinePart::Take)
     }
 
     /// Whether a call with `count` arguments can be the end of a chain.
     pub(crate) fn is_end(self, count: usize) -> bool {
         match self {
-            Part::Reduce => count == 2 || count == 3,
-            Part::Count | Part::Distinct | Part::Empty | Part::First | Part::Frequencies => count == 1,
-            Part::Second | Part::Set | Part::Vec => count == 1,
+            PipelinePart::Reduce => count == 2 || count == 3,
+            PipelinePart::Count
+            | PipelinePart::Distinct
+            | PipelinePart::Empty
+            | PipelinePart::First
+            | PipelinePart::Frequencies => count == 1,
+            PipelinePart::Second | PipelinePart::Set | PipelinePart::Vec => count == 1,
             _ => count == 2,
         }
     }
@@ -132,13 +143,13 @@ pub(crate) fn may_loop(heap: &mut Heap, row: &[Value], calls: &[Op]) -> Res<bool
     let Some(Op::CallBuiltin { f: first, .. }) = calls.last() else { return Ok(false) };
     let mut source = None;
     for (at, op) in calls.iter().enumerate() {
-        let Some(call) = Call::read(*op, *first, row) else { return Ok(false) };
+        let Some(call) = PipelineCall::read(*op, *first, row) else { return Ok(false) };
         if !call.is_callable() {
             return Ok(false);
         }
         source = if at == 0 { call.args.last() } else { source };
         // What `apply` calls may be lazy about its arguments.
-        if at + 1 == calls.len() && (call.part.gives_sequence() || call.part == Part::Apply) {
+        if at + 1 == calls.len() && (call.part.gives_sequence() || call.part == PipelinePart::Apply) {
             let Some(source) = source else { return Ok(false) };
             if prims::has_unrealised(heap, source)? {
                 return Ok(false);
@@ -156,26 +167,26 @@ pub(crate) fn may_loop(heap: &mut Heap, row: &[Value], calls: &[Op]) -> Res<bool
 }
 
 /// One call of a chain.
-struct Call<'r> {
-    part: Part,
+struct PipelineCall<'r> {
+    part: PipelinePart,
     /// Its arguments; the last is the collection.
     args: &'r [Value],
 }
 
-impl<'r> Call<'r> {
-    fn read(op: Op, first: u16, row: &'r [Value]) -> Option<Call<'r>> {
+impl<'r> PipelineCall<'r> {
+    fn read(op: Op, first: u16, row: &'r [Value]) -> Option<PipelineCall<'r>> {
         let Op::CallBuiltin { f, n, id, .. } = op else { return None };
         let at = usize::from(f.checked_sub(first)?) + 1;
-        Some(Call { part: registry().get(id).part?, args: row.get(at..at + usize::from(n))? })
+        Some(PipelineCall { part: registry().get(id).part?, args: row.get(at..at + usize::from(n))? })
     }
 
     /// Whether the function among its arguments takes what a loop calls it with; how many `take` takes is a number.
     fn is_callable(&self) -> bool {
         let Some(first) = self.args.first() else { return false };
         match self.part {
-            Part::Take => matches!(first, Value::Int(_)),
-            Part::Reduce => takes(first, 2),
-            Part::Every | Part::NotAny | Part::Some => takes(first, 1),
+            PipelinePart::Take => matches!(first, Value::Int(_)),
+            PipelinePart::Reduce => takes(first, 2),
+            PipelinePart::Every | PipelinePart::NotAny | PipelinePart::Some => takes(first, 1),
             part if part.is_stage(self.args.len()) => takes(first, 1),
             _ => true,
         }
@@ -184,7 +195,7 @@ impl<'r> Call<'r> {
 
 fn attempt(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Option<Value>> {
     let Some((Op::CallBuiltin { f: first, .. }, inner)) = calls.split_last() else { return Ok(None) };
-    let read = |op: &Op| Call::read(*op, *first, row);
+    let read = |op: &Op| PipelineCall::read(*op, *first, row);
     let Some(end) = calls.last().and_then(read) else { return Ok(None) };
     let Some(source) = calls.first().and_then(read).and_then(|call| call.args.last()) else {
         return Ok(None);
@@ -193,7 +204,7 @@ fn attempt(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Option<Value
     let part = end.part;
     let done = plan.run(heap, source)?;
     match (part, done) {
-        (Part::Into, Some(items)) => into(heap, &mut row[1], items),
+        (PipelinePart::Into, Some(items)) => into(heap, &mut row[1], items),
         (_, done) => Ok(done),
     }
 }
@@ -221,15 +232,15 @@ struct Plan {
 impl Plan {
     fn of<'r>(
         heap: &Heap,
-        inner: impl ExactSizeIterator<Item = Option<Call<'r>>>,
-        end: &Call,
+        inner: impl ExactSizeIterator<Item = Option<PipelineCall<'r>>>,
+        end: &PipelineCall,
         source: &Value,
     ) -> Option<Plan> {
         let count = size(source)?;
         let lazy = matches!(source, Value::Range(range) if range.count > LAZY_RANGE);
         let mut stages = Vec::with_capacity(inner.len() + 1);
         for call in inner {
-            let Call { part, args } = call?;
+            let PipelineCall { part, args } = call?;
             stages.push(Stage::of(heap, part, args.first()?, count)?);
         }
         if end.part.is_stage(end.args.len()) {

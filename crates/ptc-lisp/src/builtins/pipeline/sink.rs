@@ -6,8 +6,8 @@ use super::super::known::Known;
 use super::super::pure::Fold;
 use super::super::registry;
 use super::super::vectors::BODY;
-use super::batch::{Batch, Kind};
-use super::{Call, Part, is_worth, known};
+use super::batch::{Batch, BatchKind};
+use super::{PipelineCall, PipelinePart, is_worth, known};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::{Shape, Table, Text, Value};
@@ -20,7 +20,7 @@ pub(super) struct Sink {
 }
 
 enum Goal {
-    Items(Items),
+    Items(CollectAll),
     Count(usize),
     Empty(bool),
     First(Option<Value>),
@@ -32,14 +32,14 @@ enum Goal {
     Fold(Fold, Option<Value>),
     /// `apply` of a function that folds two or more arguments.
     Apply(Fold, Option<Value>, usize),
-    Set(Keys),
-    Distinct(Keys),
-    Frequencies(Keys, Vec<i64>),
+    Set(DistinctKeys),
+    Distinct(DistinctKeys),
+    Frequencies(DistinctKeys, Vec<i64>),
     GroupBy(Known, Groups),
 }
 
 /// All items.
-struct Items {
+struct CollectAll {
     out: Vec<Value>,
     /// How many there will be, if that is known.
     exact: Option<usize>,
@@ -52,7 +52,7 @@ struct Items {
 
 /// Different values, numbered in the order in which they come.
 #[derive(Default)]
-struct Keys {
+struct DistinctKeys {
     table: Table<()>,
     /// Keys that came lately, as two words, with their numbers: mostly few keys come often.
     recent: [Option<([u64; 2], usize)>; RECENT],
@@ -60,7 +60,7 @@ struct Keys {
 
 const RECENT: usize = 32;
 
-impl Keys {
+impl DistinctKeys {
     #[inline]
     fn number(&mut self, heap: &mut Heap, key: Cow<Value>) -> Res<usize> {
         let Some(words) = words(&key) else { return self.find(heap, key) };
@@ -107,7 +107,7 @@ fn words(key: &Value) -> Option<[u64; 2]> {
 
 /// Items by group.
 struct Groups {
-    keys: Keys,
+    keys: DistinctKeys,
     groups: Vec<Vec<Value>>,
     shape: Shape,
 }
@@ -120,46 +120,49 @@ impl Sink {
     /// of containers of this shape.
     pub(super) fn of(
         heap: &Heap,
-        end: &Call,
+        end: &PipelineCall,
         count: usize,
         exact: Option<usize>,
         shape: Shape,
     ) -> Option<Sink> {
         let function = || end.args.first();
         let known = || known(heap, function()?, count);
-        let items =
-            |is_vector| Goal::Items(Items { out: Vec::new(), exact, most: usize::MAX, shape, is_vector });
+        let items = |is_vector| {
+            Goal::Items(CollectAll { out: Vec::new(), exact, most: usize::MAX, shape, is_vector })
+        };
         let fold = || function().filter(|function| is_worth(function, count)).and_then(|f| Fold::of(heap, f));
         let goal = match (end.part, end.args) {
-            (Part::Filter | Part::Keep | Part::Map | Part::Remove, _) => items(false),
-            (Part::Filterv | Part::Mapv | Part::Vec, _) => items(true),
-            (Part::Into, [Value::Vec(_) | Value::Map(_) | Value::Set(_), _]) => items(true),
-            (Part::Into | Part::TakeWhile, _) => return None,
-            (Part::Take, [Value::Int(most), _]) => {
+            (PipelinePart::Filter | PipelinePart::Keep | PipelinePart::Map | PipelinePart::Remove, _) => {
+                items(false)
+            }
+            (PipelinePart::Filterv | PipelinePart::Mapv | PipelinePart::Vec, _) => items(true),
+            (PipelinePart::Into, [Value::Vec(_) | Value::Map(_) | Value::Set(_), _]) => items(true),
+            (PipelinePart::Into | PipelinePart::TakeWhile, _) => return None,
+            (PipelinePart::Take, [Value::Int(most), _]) => {
                 let most = usize::try_from(*most).ok()?;
                 let exact = exact.map(|exact| exact.min(most));
-                Goal::Items(Items { out: Vec::new(), exact, most, shape, is_vector: false })
+                Goal::Items(CollectAll { out: Vec::new(), exact, most, shape, is_vector: false })
             }
-            (Part::Take, _) => return None,
-            (Part::Count, _) => Goal::Count(0),
-            (Part::Empty, _) => Goal::Empty(true),
-            (Part::First, _) => Goal::First(None),
-            (Part::Second, _) => Goal::Second(0, None),
-            (Part::Every, _) => Goal::Every(known()?, true),
-            (Part::NotAny, _) => Goal::NotAny(known()?, true),
-            (Part::Some, _) => Goal::Some(known()?, Value::Nil),
-            (Part::Reduce, [_, init, _]) => Goal::Fold(fold()?, Some(init.clone())),
-            (Part::Reduce, _) => Goal::Fold(fold()?, None),
-            (Part::Apply, _) => {
+            (PipelinePart::Take, _) => return None,
+            (PipelinePart::Count, _) => Goal::Count(0),
+            (PipelinePart::Empty, _) => Goal::Empty(true),
+            (PipelinePart::First, _) => Goal::First(None),
+            (PipelinePart::Second, _) => Goal::Second(0, None),
+            (PipelinePart::Every, _) => Goal::Every(known()?, true),
+            (PipelinePart::NotAny, _) => Goal::NotAny(known()?, true),
+            (PipelinePart::Some, _) => Goal::Some(known()?, Value::Nil),
+            (PipelinePart::Reduce, [_, init, _]) => Goal::Fold(fold()?, Some(init.clone())),
+            (PipelinePart::Reduce, _) => Goal::Fold(fold()?, None),
+            (PipelinePart::Apply, _) => {
                 let Value::Builtin(id) = function()? else { return None };
                 FOLDING.contains(&registry().get(*id).name).then_some(())?;
                 Goal::Apply(fold()?, None, 0)
             }
-            (Part::Set, _) => Goal::Set(Keys::default()),
-            (Part::Distinct, _) => Goal::Distinct(Keys::default()),
-            (Part::Frequencies, _) => Goal::Frequencies(Keys::default(), Vec::new()),
-            (Part::GroupBy, _) => {
-                Goal::GroupBy(known()?, Groups { keys: Keys::default(), groups: Vec::new(), shape })
+            (PipelinePart::Set, _) => Goal::Set(DistinctKeys::default()),
+            (PipelinePart::Distinct, _) => Goal::Distinct(DistinctKeys::default()),
+            (PipelinePart::Frequencies, _) => Goal::Frequencies(DistinctKeys::default(), Vec::new()),
+            (PipelinePart::GroupBy, _) => {
+                Goal::GroupBy(known()?, Groups { keys: DistinctKeys::default(), groups: Vec::new(), shape })
             }
         };
         let cost = 1 + match &goal {
@@ -173,7 +176,7 @@ impl Sink {
 
     /// Makes room where it is known how much is needed.
     pub(super) fn begin(&mut self, heap: &mut Heap) -> Res<()> {
-        if let Goal::Items(Items { out, exact: Some(count), .. }) = &mut self.goal {
+        if let Goal::Items(CollectAll { out, exact: Some(count), .. }) = &mut self.goal {
             heap.reserve_values(*count)?;
             out.reserve_exact(*count);
         }
@@ -184,7 +187,7 @@ impl Sink {
     pub(super) fn take(&mut self, heap: &mut Heap, batch: &mut Batch) -> Res<bool> {
         heap.work_each(self.cost, batch.len())?;
         match &mut self.goal {
-            Goal::Items(Items { out, most, .. }) => {
+            Goal::Items(CollectAll { out, most, .. }) => {
                 batch.truncate(*most - out.len());
                 heap.grow_by(out, batch.len())?;
                 batch.move_to(out);
@@ -282,8 +285,8 @@ impl Sink {
     pub(super) fn finish(self, heap: &mut Heap) -> Res<Option<Value>> {
         heap.allocated(BODY);
         Ok(Some(match self.goal {
-            Goal::Items(Items { out, shape, is_vector: true, .. }) => Value::vector_from(out, shape),
-            Goal::Items(Items { out, shape, .. }) => {
+            Goal::Items(CollectAll { out, shape, is_vector: true, .. }) => Value::vector_from(out, shape),
+            Goal::Items(CollectAll { out, shape, .. }) => {
                 heap.allocated(BODY);
                 Value::seq_from(out, shape)
             }
@@ -321,15 +324,15 @@ fn folded(heap: &mut Heap, fold: &mut Fold, so_far: &mut Option<Value>, batch: &
             *so_far = begun;
             return Ok(());
         }
-        Kind::Ints => {
+        BatchKind::Ints => {
             let init = begun.unwrap_or_else(|| Value::Int(batch.ints[0]));
             fold.over_ints(heap, init, batch.ints[from..].iter().copied())
         }
-        Kind::Lent => {
+        BatchKind::Lent => {
             let init = begun.unwrap_or_else(|| batch.lent[0].clone());
             fold.over(heap, init, batch.lent[from..].iter().copied())
         }
-        Kind::Own => {
+        BatchKind::Own => {
             let init = begun.unwrap_or_else(|| batch.own[0].clone());
             fold.over(heap, init, batch.own[from..].iter())
         }

@@ -7,40 +7,40 @@ use super::{Search, match_value, pattern};
 use crate::builtins::args;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::regex::Span;
+use crate::regex::MatchSpan;
 use crate::signal::Res;
 use crate::value::text::char_index;
 use crate::value::{CellKind, RegexObj, Shared, Value};
 
 /// What a matcher holds.
-struct State {
+struct MatcherState {
     regex: Shared<RegexObj>,
     text: Value,
-    last: Option<Span>,
-    groups: Vec<Option<Span>>,
+    last: Option<MatchSpan>,
+    groups: Vec<Option<MatchSpan>>,
 }
 
 pub(super) fn make(heap: &mut Heap, args: &mut [Value]) -> Res {
     let regex = pattern(args, 0)?.clone();
     args::text(args, 1)?;
-    let state = State { regex, text: args[1].clone(), last: None, groups: Vec::new() };
+    let state = MatcherState { regex, text: args[1].clone(), last: None, groups: Vec::new() };
     Ok(heap.cell(CellKind::Matcher, state.value(), true))
 }
 
 /// A matcher argument.
-fn state(args: &[Value]) -> Res<State> {
+fn state(args: &[Value]) -> Res<MatcherState> {
     if let Some(Value::Cell(cell)) = args.first()
         && cell.kind == CellKind::Matcher
         && let Value::Vec(fields) = &cell.state.borrow().value
         && let [Value::Regex(regex), text, last, Value::Vec(groups)] = fields.items.as_slice()
     {
         let groups = groups.items.iter().map(span_of).collect();
-        return Ok(State { regex: regex.clone(), text: text.clone(), last: span_of(last), groups });
+        return Ok(MatcherState { regex: regex.clone(), text: text.clone(), last: span_of(last), groups });
     }
     args::fail(args, 0, "a matcher (re-matcher)")
 }
 
-fn span_of(value: &Value) -> Option<Span> {
+fn span_of(value: &Value) -> Option<MatchSpan> {
     match value {
         Value::Range(range) => {
             let start = usize::try_from(range.start).ok()?;
@@ -51,14 +51,14 @@ fn span_of(value: &Value) -> Option<Span> {
 }
 
 /// A span as a range one longer than it, so that an empty one is still there.
-fn span_value(span: &Option<Span>) -> Value {
+fn span_value(span: &Option<MatchSpan>) -> Value {
     match span {
         Some(span) => crate::value::RangeObj::value(span.start as i64, 1, span.len() as u64 + 1),
         None => Value::Nil,
     }
 }
 
-impl State {
+impl MatcherState {
     fn value(&self) -> Value {
         let groups = Value::vector(self.groups.iter().map(span_value).collect());
         Value::vector(vec![
@@ -74,7 +74,7 @@ impl State {
     }
 
     /// The span of a group of the last match; the argument is a number or a name.
-    fn group(&self, args: &[Value]) -> Res<Option<Span>> {
+    fn group(&self, args: &[Value]) -> Res<Option<MatchSpan>> {
         let index = match args.get(1) {
             None => Some(0),
             Some(Value::Str(name)) => self.regex.matcher.group_named(name.as_str()),
@@ -137,7 +137,8 @@ pub(super) fn groups(_: &mut Heap, args: &mut [Value]) -> Res {
     if state.groups.is_empty() {
         return Err(no_match().into());
     }
-    let part = |span: &Option<Span>| span.clone().map_or(Value::Nil, |span| Value::str(&state.text()[span]));
+    let part =
+        |span: &Option<MatchSpan>| span.clone().map_or(Value::Nil, |span| Value::str(&state.text()[span]));
     let mut parts: Vec<Value> = state.groups.iter().map(part).collect();
     Ok(if parts.len() == 1 { parts.remove(0) } else { Value::vector(parts) })
 }

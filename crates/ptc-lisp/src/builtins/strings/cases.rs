@@ -11,7 +11,7 @@ pub(super) fn upper_case(heap: &mut Heap, args: &mut [Value]) -> Res {
     change_case(
         heap,
         args,
-        &Case {
+        &CaseChange {
             ascii: <[u8]>::make_ascii_uppercase,
             changes: |byte| byte.is_ascii_lowercase(),
             full: str::to_uppercase,
@@ -23,7 +23,7 @@ pub(super) fn lower_case(heap: &mut Heap, args: &mut [Value]) -> Res {
     change_case(
         heap,
         args,
-        &Case {
+        &CaseChange {
             ascii: <[u8]>::make_ascii_lowercase,
             changes: |byte| byte.is_ascii_uppercase(),
             full: str::to_lowercase,
@@ -31,7 +31,7 @@ pub(super) fn lower_case(heap: &mut Heap, args: &mut [Value]) -> Res {
     )
 }
 
-struct Case {
+struct CaseChange {
     /// Changes ASCII text in place.
     ascii: fn(&mut [u8]),
     /// Whether an ASCII byte has another case to go to.
@@ -40,7 +40,7 @@ struct Case {
     full: fn(&str) -> String,
 }
 
-fn change_case(heap: &mut Heap, args: &mut [Value], case: &Case) -> Res {
+fn change_case(heap: &mut Heap, args: &mut [Value], case: &CaseChange) -> Res {
     let old = named(heap, args, 0)?;
     if !old.is_ascii() {
         write(heap, old.len())?;

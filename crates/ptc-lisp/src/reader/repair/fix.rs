@@ -1,6 +1,6 @@
 //! A change of the text that balances it, and how to tell people about it.
 
-use super::outline::Mark;
+use super::outline::OutlineToken;
 use crate::reader::fault::abbreviate;
 use crate::span::{Position, Span};
 
@@ -33,8 +33,8 @@ impl Fix {
     }
 
     /// The change that makes `closers`, which follow `before`, read as `expected`.
-    pub(super) fn replacing(before: Span, closers: &[Mark], expected: &[char]) -> Option<Self> {
-        let same = |(mark, wanted): &(&Mark, &char)| mark.closer() == Some(**wanted);
+    pub(super) fn replacing(before: Span, closers: &[OutlineToken], expected: &[char]) -> Option<Self> {
+        let same = |(mark, wanted): &(&OutlineToken, &char)| mark.closer() == Some(**wanted);
         let prefix = closers.iter().zip(expected).take_while(same).count();
         let (closers_left, expected_left) = (&closers[prefix..], &expected[prefix..]);
         let suffix = closers_left.iter().rev().zip(expected_left.iter().rev()).take_while(same).count();

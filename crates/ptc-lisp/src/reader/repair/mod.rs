@@ -17,8 +17,8 @@ use super::fault::Failure;
 use crate::error::Error;
 use crate::span::Span;
 use fix::Fix;
-use outline::{Mark, MarkKind, chunks, is_balanced, outline};
-use plausible::Open;
+use outline::{MarkKind, OutlineToken, chunks, is_balanced, outline};
+use plausible::OpenDelimiter;
 
 /// From this length on a run of closers is more easily miscounted than a closer inside the line forgotten.
 const LONG_RUN: usize = 5;
@@ -53,8 +53,9 @@ fn find(source: &str, limits: &ReadLimits) -> Option<Fix> {
     let strict = agreed(source, chunk, Reading::Strict);
     let mut fix = strict.or_else(|| agreed(source, chunk, Reading::Tolerant).filter(|fix| !fix.deletes()))?;
     if fix.inserts() && fix.ends_chunk {
-        let has_lines =
-            |chunk: &&[Mark]| chunk.iter().skip(1).any(|mark| mark.begins_line && mark.closer().is_none());
+        let has_lines = |chunk: &&[OutlineToken]| {
+            chunk.iter().skip(1).any(|mark| mark.begins_line && mark.closer().is_none())
+        };
         let one_line = !has_lines(chunk);
         let is_last = index + 1 == chunks.len();
         if one_line || is_last {
@@ -68,7 +69,7 @@ fn find(source: &str, limits: &ReadLimits) -> Option<Fix> {
     Some(fix)
 }
 
-fn head<'a>(source: &'a str, chunk: &[Mark]) -> Option<&'a str> {
+fn head<'a>(source: &'a str, chunk: &[OutlineToken]) -> Option<&'a str> {
     chunk.get(1).map(|mark| mark.text(source))
 }
 
@@ -90,9 +91,9 @@ enum Inline {
 }
 
 /// The fix of a chunk, if only one works.
-fn agreed(source: &str, chunk: &[Mark], reading: Reading) -> Option<Fix> {
-    let [replaced, inserted] =
-        [Inline::Replace, Inline::InsertBefore].map(|inline| Walk::new(source, reading, inline).run(chunk));
+fn agreed(source: &str, chunk: &[OutlineToken], reading: Reading) -> Option<Fix> {
+    let [replaced, inserted] = [Inline::Replace, Inline::InsertBefore]
+        .map(|inline| RepairWalk::new(source, reading, inline).run(chunk));
     match (replaced, inserted) {
         (Some(fix), Some(other)) => (fix == other).then_some(fix),
         (fix, other) => fix.or(other),
@@ -100,12 +101,12 @@ fn agreed(source: &str, chunk: &[Mark], reading: Reading) -> Option<Fix> {
 }
 
 /// A walk over one chunk that collects the single fix it needs, and gives up if it needs two.
-struct Walk<'a> {
+struct RepairWalk<'a> {
     source: &'a str,
     reading: Reading,
     inline: Inline,
     line: u32,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenDelimiter<'a>>,
     /// Whether a top-level form of the chunk was already complete.
     emptied: bool,
     /// Whether several closers stand together in the middle of this line: the surplus one may be there.
@@ -115,13 +116,23 @@ struct Walk<'a> {
     fix: Option<Fix>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> RepairWalk<'a> {
     fn new(source: &'a str, reading: Reading, inline: Inline) -> Self {
         let (emptied, crowded, suspect) = (false, false, false);
-        Walk { source, reading, inline, line: 0, open: Vec::new(), emptied, crowded, suspect, fix: None }
+        RepairWalk {
+            source,
+            reading,
+            inline,
+            line: 0,
+            open: Vec::new(),
+            emptied,
+            crowded,
+            suspect,
+            fix: None,
+        }
     }
 
-    fn run(mut self, chunk: &[Mark]) -> Option<Fix> {
+    fn run(mut self, chunk: &[OutlineToken]) -> Option<Fix> {
         let mut at = 0;
         while at < chunk.len() {
             self.enter(&chunk[at]);
@@ -136,7 +147,7 @@ impl<'a> Walk<'a> {
         self.fix
     }
 
-    fn enter(&mut self, mark: &Mark) {
+    fn enter(&mut self, mark: &OutlineToken) {
         if mark.begins_line {
             self.line += 1;
             self.crowded = false;
@@ -148,13 +159,13 @@ impl<'a> Walk<'a> {
             parent.add(word);
         }
         if let MarkKind::Open(closer) = mark.kind {
-            let open = Open::new(closer, mark.column, self.line, self.open.last());
+            let open = OpenDelimiter::new(closer, mark.column, self.line, self.open.last());
             self.open.push(open);
         }
     }
 
     /// Closers between two lines; `next` is the column where the next line begins.
-    fn line_end(&mut self, before: Span, closers: &[Mark], next: Option<u32>) -> Option<()> {
+    fn line_end(&mut self, before: Span, closers: &[OutlineToken], next: Option<u32>) -> Option<()> {
         let over = match next {
             Some(column) => self.open.iter().rev().take_while(|open| open.column >= column).count(),
             None => self.open.len(),
@@ -165,7 +176,7 @@ impl<'a> Walk<'a> {
         };
         let ending = self.open.split_off(self.open.len() - count);
         let expected: Vec<char> = ending.iter().rev().map(|open| open.closer).collect();
-        if !closers.iter().filter_map(Mark::closer).eq(expected.iter().copied()) {
+        if !closers.iter().filter_map(OutlineToken::closer).eq(expected.iter().copied()) {
             let mut fix = Fix::replacing(before, closers, &expected)?;
             fix.ends_chunk = next.is_none();
             fix.certain = self.is_certain(&fix, &ending);
@@ -176,10 +187,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a fix between two lines leaves no other place for the mistake.
-    fn is_certain(&self, fix: &Fix, ending: &[Open<'_>]) -> bool {
-        let plausible = ending.iter().all(Open::is_plausible);
+    fn is_certain(&self, fix: &Fix, ending: &[OpenDelimiter<'_>]) -> bool {
+        let plausible = ending.iter().all(OpenDelimiter::is_plausible);
         if fix.inserts() {
-            let is_loose = |open: &Open<'_>| open.line == self.line && open.could_be_shorter();
+            let is_loose = |open: &OpenDelimiter<'_>| open.line == self.line && open.could_be_shorter();
             plausible && (ending.len() >= LONG_RUN || !ending.iter().any(is_loose))
         } else if fix.deletes() {
             plausible && !ending.is_empty() && !self.emptied && !self.crowded && !self.suspect
@@ -189,7 +200,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Closers in the middle of a line.
-    fn inline(&mut self, closers: &[Mark]) -> Option<()> {
+    fn inline(&mut self, closers: &[OutlineToken]) -> Option<()> {
         self.crowded |= closers.len() > 1;
         for mark in closers {
             let found = mark.closer()?;

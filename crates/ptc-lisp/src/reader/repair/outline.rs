@@ -6,7 +6,7 @@ use crate::span::Span;
 
 /// A token as far as nesting and indentation are concerned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct OutlineToken {
     pub(super) kind: MarkKind,
     pub(super) span: Span,
     /// 1-based, in characters.
@@ -24,7 +24,7 @@ pub(super) enum MarkKind {
     Atom,
 }
 
-impl Mark {
+impl OutlineToken {
     pub(super) fn text<'a>(&self, source: &'a str) -> &'a str {
         &source[self.span.start as usize..self.span.end as usize]
     }
@@ -41,9 +41,9 @@ impl Mark {
 const MOST_MARKS: usize = 100_000;
 
 /// The outline of `source`; `None` if something other than the nesting is wrong with it, or it is very long.
-pub(super) fn outline(source: &str, limits: &ReadLimits) -> Option<Vec<Mark>> {
+pub(super) fn outline(source: &str, limits: &ReadLimits) -> Option<Vec<OutlineToken>> {
     let mut lexer = Lexer::new(source, limits);
-    let mut place = Place { column: 1, fresh: true };
+    let mut place = LinePosition { column: 1, fresh: true };
     let mut marks = Vec::new();
     let mut done = 0;
     while let Some((token, span)) = lexer.next().ok()? {
@@ -58,7 +58,7 @@ pub(super) fn outline(source: &str, limits: &ReadLimits) -> Option<Vec<Mark>> {
             Token::Prefix(_) => MarkKind::Prefix,
             Token::Atom(_) => MarkKind::Atom,
         };
-        marks.push(Mark { kind, span, column: place.column, begins_line: place.fresh });
+        marks.push(OutlineToken { kind, span, column: place.column, begins_line: place.fresh });
         place.pass(&source[start..end]);
         place.fresh = false;
         done = end;
@@ -68,12 +68,12 @@ pub(super) fn outline(source: &str, limits: &ReadLimits) -> Option<Vec<Mark>> {
 
 /// Splits an outline where a line begins a new top-level form, judged by indentation alone: no
 /// further right than the first form of the text.
-pub(super) fn chunks(marks: &[Mark]) -> Vec<&[Mark]> {
+pub(super) fn chunks(marks: &[OutlineToken]) -> Vec<&[OutlineToken]> {
     let base = marks.first().map_or(1, |mark| mark.column);
     let mut chunks = Vec::new();
     let mut rest = marks;
     while !rest.is_empty() {
-        let starts = |mark: &Mark| mark.begins_line && mark.closer().is_none() && mark.column <= base;
+        let starts = |mark: &OutlineToken| mark.begins_line && mark.closer().is_none() && mark.column <= base;
         let end = rest.iter().skip(1).position(starts).map_or(rest.len(), |at| at + 1);
         let (chunk, later) = rest.split_at(end);
         chunks.push(chunk);
@@ -83,7 +83,7 @@ pub(super) fn chunks(marks: &[Mark]) -> Vec<&[Mark]> {
 }
 
 /// Whether every delimiter has its partner.
-pub(super) fn is_balanced(marks: &[Mark]) -> bool {
+pub(super) fn is_balanced(marks: &[OutlineToken]) -> bool {
     let mut open = Vec::new();
     for mark in marks {
         match mark.kind {
@@ -96,17 +96,17 @@ pub(super) fn is_balanced(marks: &[Mark]) -> bool {
 }
 
 /// Where the walk over the text is in its line.
-struct Place {
+struct LinePosition {
     column: u32,
     /// Whether no token stood on this line yet.
     fresh: bool,
 }
 
-impl Place {
+impl LinePosition {
     fn pass(&mut self, text: &str) {
         for c in text.chars() {
             if c == '\n' {
-                *self = Place { column: 1, fresh: true };
+                *self = LinePosition { column: 1, fresh: true };
             } else {
                 self.column += 1;
             }

@@ -51,7 +51,7 @@ const BINDERS: [&str; 9] =
 
 /// A delimiter that is open, and what stands in it so far.
 #[derive(Debug)]
-pub(super) struct Open<'a> {
+pub(super) struct OpenDelimiter<'a> {
     pub(super) closer: char,
     pub(super) column: u32,
     /// The number of its line within the chunk.
@@ -63,12 +63,13 @@ pub(super) struct Open<'a> {
     binds: bool,
 }
 
-impl<'a> Open<'a> {
-    pub(super) fn new(closer: char, column: u32, line: u32, parent: Option<&Open<'_>>) -> Self {
-        let is_binder =
-            |parent: &Open<'_>| parent.parts == 2 && parent.head.is_some_and(|head| BINDERS.contains(&head));
+impl<'a> OpenDelimiter<'a> {
+    pub(super) fn new(closer: char, column: u32, line: u32, parent: Option<&OpenDelimiter<'_>>) -> Self {
+        let is_binder = |parent: &OpenDelimiter<'_>| {
+            parent.parts == 2 && parent.head.is_some_and(|head| BINDERS.contains(&head))
+        };
         let binds = closer == ']' && parent.is_some_and(is_binder);
-        Open { closer, column, line, head: None, parts: 0, binds }
+        OpenDelimiter { closer, column, line, head: None, parts: 0, binds }
     }
 
     /// Counts one more part; `word` is its text if it is no collection.

@@ -12,9 +12,9 @@ fn failure(source: &str) -> Error {
 }
 
 /// Source, place, part of the message.
-type Case<'a> = (&'a str, &'a str, &'a str);
+type ErrorCase<'a> = (&'a str, &'a str, &'a str);
 
-fn check(kind: ErrorKind, cases: &[Case<'_>]) {
+fn check(kind: ErrorKind, cases: &[ErrorCase<'_>]) {
     for (source, expected_place, fragment) in cases {
         let error = failure(source);
         assert_eq!(error.kind, kind, "{source:?}: {error:?}");

@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime, Weekday};
 use super::field::clamped_date;
 use super::unit::Scale;
 use super::{
-    Field, NANOS_PER_DAY, Period, Time, Unit, clock_at, epoch_day, from_epoch_day, in_range, instant_at,
+    Field, NANOS_PER_DAY, Period, Time, TimeUnit, clock_at, epoch_day, from_epoch_day, in_range, instant_at,
     invalid, local_at, local_nanos, nano_of_day, out_of_range, zone,
 };
 use crate::error::Error;
@@ -86,7 +86,7 @@ fn times(amount: i64, each: i64) -> Result<i64, Error> {
     amount.checked_mul(each).ok_or_else(out_of_range)
 }
 
-fn add_to_local(local: DateTime, amount: i64, unit: Unit) -> Result<DateTime, Error> {
+fn add_to_local(local: DateTime, amount: i64, unit: TimeUnit) -> Result<DateTime, Error> {
     match unit.scale() {
         Scale::Nanos(each) => local_at(local_nanos(local) + i128::from(amount) * each),
         Scale::Days(each) => Ok(add_days(local.date(), times(amount, each)?)?.to_datetime(local.time())),
@@ -101,7 +101,7 @@ pub fn duration(nanos: i128) -> Result<SignedDuration, Error> {
 
 impl Time {
     /// The value `amount` units later.
-    pub fn plus(&self, amount: i64, unit: Unit) -> Result<Time, Error> {
+    pub fn plus(&self, amount: i64, unit: TimeUnit) -> Result<Time, Error> {
         let scale = unit.scale();
         Ok(match (self, scale) {
             (Time::Date(date), Scale::Days(each)) => Time::Date(add_days(*date, times(amount, each)?)?),
@@ -111,7 +111,7 @@ impl Time {
                 Time::Clock(clock_at(nano_of_day(*time) + i128::from(amount) * each % NANOS_PER_DAY))
             }
             (Time::Instant(instant), _) => match unit.nanos() {
-                Some(each) if unit <= Unit::Days => {
+                Some(each) if unit <= TimeUnit::Days => {
                     Time::Instant(instant_at(instant.as_nanosecond() + i128::from(amount) * each)?)
                 }
                 _ => return Err(self.lacks_unit(unit)),
@@ -132,7 +132,7 @@ impl Time {
             (Time::YearMonth(first), Scale::Months(each)) => {
                 Time::YearMonth(add_months(*first, times(amount, each)?)?)
             }
-            (Time::Year(year), Scale::Months(each)) if unit >= Unit::Years => {
+            (Time::Year(year), Scale::Months(each)) if unit >= TimeUnit::Years => {
                 let total =
                     times(amount, each / 12)?.checked_add(i64::from(*year)).ok_or_else(out_of_range)?;
                 Time::Year(in_range(total, -9999..=9999, "year")? as i16)
@@ -159,18 +159,18 @@ impl Time {
                 Ok(Time::Period(Period { years, months, days: sum(a.days, b.days)? }))
             }
             (_, Time::Duration(length)) => {
-                let whole = self.plus(times(length.as_secs(), sign)?, Unit::Seconds)?;
-                whole.plus(sign * i64::from(length.subsec_nanos()), Unit::Nanos)
+                let whole = self.plus(times(length.as_secs(), sign)?, TimeUnit::Seconds)?;
+                whole.plus(sign * i64::from(length.subsec_nanos()), TimeUnit::Nanos)
             }
             (_, Time::Period(period)) => {
                 let months = period.total_months();
                 let moved = match months {
                     0 => self.clone(),
-                    _ => self.plus(sign * months, Unit::Months)?,
+                    _ => self.plus(sign * months, TimeUnit::Months)?,
                 };
                 match period.days {
                     0 => Ok(moved),
-                    days => moved.plus(sign * i64::from(days), Unit::Days),
+                    days => moved.plus(sign * i64::from(days), TimeUnit::Days),
                 }
             }
             _ => Err(invalid(format!("{} is not an amount of time", amount.type_name()))
@@ -179,8 +179,8 @@ impl Time {
     }
 
     /// The value without what is smaller than the unit.
-    pub fn truncated_to(&self, unit: Unit) -> Result<Time, Error> {
-        let Some(each) = unit.nanos().filter(|_| unit <= Unit::Days) else {
+    pub fn truncated_to(&self, unit: TimeUnit) -> Result<Time, Error> {
+        let Some(each) = unit.nanos().filter(|_| unit <= TimeUnit::Days) else {
             return Err(invalid(format!("cannot truncate to {}, only to DAYS or smaller", unit.name())));
         };
         let cut_clock = |local: DateTime| {
@@ -252,15 +252,15 @@ impl super::Constant {
 }
 
 impl Period {
-    fn plus(self, amount: i64, unit: Unit) -> Result<Period, Error> {
+    fn plus(self, amount: i64, unit: TimeUnit) -> Result<Period, Error> {
         let add = |part: i32, more: i64| {
             i64::from(part).checked_add(more).ok_or_else(out_of_range).and_then(int_part)
         };
         Ok(match unit {
-            Unit::Days => Period { days: add(self.days, amount)?, ..self },
-            Unit::Weeks => Period { days: add(self.days, times(amount, 7)?)?, ..self },
-            Unit::Months => Period { months: add(self.months, amount)?, ..self },
-            Unit::Years => Period { years: add(self.years, amount)?, ..self },
+            TimeUnit::Days => Period { days: add(self.days, amount)?, ..self },
+            TimeUnit::Weeks => Period { days: add(self.days, times(amount, 7)?)?, ..self },
+            TimeUnit::Months => Period { months: add(self.months, amount)?, ..self },
+            TimeUnit::Years => Period { years: add(self.years, amount)?, ..self },
             _ => return Err(Time::Period(self).lacks_unit(unit)),
         })
     }

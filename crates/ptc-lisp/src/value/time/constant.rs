@@ -1,6 +1,6 @@
 //! Constants of Java's enumerations: which there are, in which order, and how they are written.
 
-use super::{Field, Kind, Unit};
+use super::{Field, TimeKind, TimeUnit};
 
 /// An enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,20 +90,20 @@ const FORMS: &[&str] = &["NFC", "NFD", "NFKC", "NFKD"];
 
 impl Class {
     /// Its type.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> TimeKind {
         match self {
-            Class::DayOfWeek => Kind::DayOfWeek,
-            Class::Month => Kind::Month,
-            Class::ChronoUnit => Kind::ChronoUnit,
-            Class::ChronoField => Kind::ChronoField,
-            Class::RoundingMode => Kind::RoundingMode,
-            Class::TextStyle => Kind::TextStyle,
-            Class::FormatStyle => Kind::FormatStyle,
-            Class::Locale => Kind::Locale,
-            Class::WeekFields => Kind::WeekFields,
-            Class::Base64 => Kind::Base64,
-            Class::MessageDigest => Kind::MessageDigest,
-            Class::NormalizerForm => Kind::NormalizerForm,
+            Class::DayOfWeek => TimeKind::DayOfWeek,
+            Class::Month => TimeKind::Month,
+            Class::ChronoUnit => TimeKind::ChronoUnit,
+            Class::ChronoField => TimeKind::ChronoField,
+            Class::RoundingMode => TimeKind::RoundingMode,
+            Class::TextStyle => TimeKind::TextStyle,
+            Class::FormatStyle => TimeKind::FormatStyle,
+            Class::Locale => TimeKind::Locale,
+            Class::WeekFields => TimeKind::WeekFields,
+            Class::Base64 => TimeKind::Base64,
+            Class::MessageDigest => TimeKind::MessageDigest,
+            Class::NormalizerForm => TimeKind::NormalizerForm,
         }
     }
 
@@ -112,7 +112,7 @@ impl Class {
         match self {
             Class::DayOfWeek => DAYS,
             Class::Month => MONTHS,
-            Class::ChronoUnit => Unit::NAMES,
+            Class::ChronoUnit => TimeUnit::NAMES,
             Class::ChronoField => Field::NAMES,
             Class::RoundingMode => ROUNDING,
             Class::TextStyle => TEXT_STYLES,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time as Clock};
 use jiff::tz::Offset;
 
-use super::{Kind, Time, Zone, ZonedTime, zone};
+use super::{Time, TimeKind, Zone, ZonedTime, zone};
 
 impl Time {
     /// The date in it.
@@ -62,32 +62,32 @@ impl Time {
     }
 
     /// The value as another type, if it holds what that type needs.
-    pub fn to_kind(&self, kind: Kind) -> Option<Time> {
+    pub fn to_kind(&self, kind: TimeKind) -> Option<Time> {
         if self.kind() == kind {
             return Some(self.clone());
         }
         Some(match kind {
-            Kind::LocalDate => Time::Date(self.date()?),
-            Kind::LocalDateTime => Time::DateTime(self.local()?),
-            Kind::LocalTime => Time::Clock(self.clock()?),
-            Kind::Instant if !matches!(self, Time::JavaDate(_)) => Time::Instant(self.instant()?),
-            Kind::ZonedDateTime => {
+            TimeKind::LocalDate => Time::Date(self.date()?),
+            TimeKind::LocalDateTime => Time::DateTime(self.local()?),
+            TimeKind::LocalTime => Time::Clock(self.clock()?),
+            TimeKind::Instant if !matches!(self, Time::JavaDate(_)) => Time::Instant(self.instant()?),
+            TimeKind::ZonedDateTime => {
                 let offset = self.offset()?;
                 Time::Zoned(ZonedTime { local: self.local()?, offset, zone: self.zone()? }.into())
             }
-            Kind::OffsetDateTime => Time::OffsetDateTime(self.local()?, self.offset()?),
-            Kind::YearMonth => Time::YearMonth(self.date()?.first_of_month()),
-            Kind::Year => match self {
+            TimeKind::OffsetDateTime => Time::OffsetDateTime(self.local()?, self.offset()?),
+            TimeKind::YearMonth => Time::YearMonth(self.date()?.first_of_month()),
+            TimeKind::Year => match self {
                 Time::YearMonth(first) => Time::Year(first.year()),
                 _ => Time::Year(self.date()?.year()),
             },
-            Kind::DayOfWeek => Time::weekday(self.date()?.weekday()),
-            Kind::Month => match self {
+            TimeKind::DayOfWeek => Time::weekday(self.date()?.weekday()),
+            TimeKind::Month => match self {
                 Time::YearMonth(first) => Time::month(first.month()),
                 _ => Time::month(self.date()?.month()),
             },
-            Kind::ZoneOffset => Time::Zone(Zone::Fixed(self.offset()?)),
-            Kind::ZoneId => Time::Zone(self.zone()?),
+            TimeKind::ZoneOffset => Time::Zone(Zone::Fixed(self.offset()?)),
+            TimeKind::ZoneId => Time::Zone(self.zone()?),
             _ => return None,
         })
     }

@@ -5,7 +5,7 @@ use jiff::civil::{Date, DateTime};
 
 use super::arith::{add_months, duration, int_part};
 use super::unit::Scale;
-use super::{Kind, Period, Time, Unit, Zone, epoch_day, invalid, local_nanos, nano_of_day};
+use super::{Period, Time, TimeKind, TimeUnit, Zone, epoch_day, invalid, local_nanos, nano_of_day};
 use crate::error::{Error, ErrorKind};
 
 /// Whole months from `a` to `b`.
@@ -16,7 +16,7 @@ fn months_between(a: Date, b: Date) -> i64 {
     (packed(b) - packed(a)) / 32
 }
 
-fn dates_apart(a: Date, b: Date, unit: Unit) -> Option<i64> {
+fn dates_apart(a: Date, b: Date, unit: TimeUnit) -> Option<i64> {
     match unit.scale() {
         Scale::Nanos(_) => None,
         Scale::Days(each) => Some((epoch_day(b) - epoch_day(a)) / each),
@@ -24,7 +24,7 @@ fn dates_apart(a: Date, b: Date, unit: Unit) -> Option<i64> {
     }
 }
 
-fn locals_apart(a: DateTime, b: DateTime, unit: Unit) -> Result<i64, Error> {
+fn locals_apart(a: DateTime, b: DateTime, unit: TimeUnit) -> Result<i64, Error> {
     if let Scale::Nanos(each) = unit.scale() {
         return whole((local_nanos(b) - local_nanos(a)) / each);
     }
@@ -46,7 +46,7 @@ fn whole(count: i128) -> Result<i64, Error> {
 
 impl Time {
     /// Whole units from this value to `end`, which is converted to this value's type.
-    pub fn until(&self, end: &Time, unit: Unit) -> Result<i64, Error> {
+    pub fn until(&self, end: &Time, unit: TimeUnit) -> Result<i64, Error> {
         let end = end.to_kind(self.kind()).ok_or_else(|| self.mismatch(end))?;
         match (self, &end) {
             (Time::Date(a), Time::Date(b)) => dates_apart(*a, *b, unit).ok_or_else(|| self.lacks_unit(unit)),
@@ -55,7 +55,7 @@ impl Time {
                 Scale::Nanos(each) => whole((nano_of_day(*b) - nano_of_day(*a)) / each),
                 _ => Err(self.lacks_unit(unit)),
             },
-            (Time::Instant(a), Time::Instant(b)) => match unit.nanos().filter(|_| unit <= Unit::Days) {
+            (Time::Instant(a), Time::Instant(b)) => match unit.nanos().filter(|_| unit <= TimeUnit::Days) {
                 Some(each) => whole((b.as_nanosecond() - a.as_nanosecond()) / each),
                 None => Err(self.lacks_unit(unit)),
             },
@@ -103,7 +103,7 @@ impl Time {
 
     /// The years, months and days between two dates: `Period/between`.
     pub fn period_until(&self, end: &Time) -> Result<Period, Error> {
-        let (Some(a), Some(Time::Date(b))) = (self.date(), end.to_kind(Kind::LocalDate)) else {
+        let (Some(a), Some(Time::Date(b))) = (self.date(), end.to_kind(TimeKind::LocalDate)) else {
             return Err(self.mismatch(end));
         };
         let month = |date: Date| i64::from(date.year()) * 12 + i64::from(date.month());

@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime, ISOWeekDate, Time as Clock, Weekday};
 
-use super::unit::Unit;
+use super::unit::TimeUnit;
 use super::{
     Class, NANOS_PER_SECOND, Time, Zone, clock_at, epoch_day, from_epoch_day, in_range, instant_at, invalid,
     make_date, nano_of_day, zone,
@@ -430,7 +430,7 @@ impl Time {
     }
 
     /// The error for a unit that this type cannot be counted in.
-    pub fn lacks_unit(&self, unit: Unit) -> Error {
+    pub fn lacks_unit(&self, unit: TimeUnit) -> Error {
         let error = invalid(format!("{} cannot be counted in {}", self.type_name(), unit.name()));
         match self {
             Time::Instant(_) => error.hint("give it a zone first: (.atZone instant ZoneOffset/UTC)"),

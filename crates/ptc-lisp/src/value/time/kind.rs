@@ -5,7 +5,7 @@ use super::{Time, Zone};
 /// The type of a [`Time`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum TimeKind {
     LocalDate,
     LocalDateTime,
     LocalTime,
@@ -37,65 +37,65 @@ pub enum Kind {
     MathContext,
 }
 
-impl Kind {
+impl TimeKind {
     /// The simple class name.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::LocalDate => "LocalDate",
-            Kind::LocalDateTime => "LocalDateTime",
-            Kind::LocalTime => "LocalTime",
-            Kind::Instant => "Instant",
-            Kind::ZonedDateTime => "ZonedDateTime",
-            Kind::OffsetDateTime => "OffsetDateTime",
-            Kind::Duration => "Duration",
-            Kind::Period => "Period",
-            Kind::YearMonth => "YearMonth",
-            Kind::Year => "Year",
-            Kind::ZoneId => "ZoneId",
-            Kind::ZoneOffset => "ZoneOffset",
-            Kind::DateTimeFormatter => "DateTimeFormatter",
-            Kind::TemporalAdjuster => "TemporalAdjuster",
-            Kind::DayOfWeek => "DayOfWeek",
-            Kind::Month => "Month",
-            Kind::ChronoUnit => "ChronoUnit",
-            Kind::ChronoField => "ChronoField",
-            Kind::RoundingMode => "RoundingMode",
-            Kind::TextStyle => "TextStyle",
-            Kind::FormatStyle => "FormatStyle",
-            Kind::Locale => "Locale",
-            Kind::WeekFields => "WeekFields",
-            Kind::Base64 => "Base64",
-            Kind::MessageDigest => "MessageDigest",
-            Kind::NormalizerForm => "Normalizer$Form",
-            Kind::Date => "Date",
-            Kind::Uuid => "UUID",
-            Kind::MathContext => "MathContext",
+            TimeKind::LocalDate => "LocalDate",
+            TimeKind::LocalDateTime => "LocalDateTime",
+            TimeKind::LocalTime => "LocalTime",
+            TimeKind::Instant => "Instant",
+            TimeKind::ZonedDateTime => "ZonedDateTime",
+            TimeKind::OffsetDateTime => "OffsetDateTime",
+            TimeKind::Duration => "Duration",
+            TimeKind::Period => "Period",
+            TimeKind::YearMonth => "YearMonth",
+            TimeKind::Year => "Year",
+            TimeKind::ZoneId => "ZoneId",
+            TimeKind::ZoneOffset => "ZoneOffset",
+            TimeKind::DateTimeFormatter => "DateTimeFormatter",
+            TimeKind::TemporalAdjuster => "TemporalAdjuster",
+            TimeKind::DayOfWeek => "DayOfWeek",
+            TimeKind::Month => "Month",
+            TimeKind::ChronoUnit => "ChronoUnit",
+            TimeKind::ChronoField => "ChronoField",
+            TimeKind::RoundingMode => "RoundingMode",
+            TimeKind::TextStyle => "TextStyle",
+            TimeKind::FormatStyle => "FormatStyle",
+            TimeKind::Locale => "Locale",
+            TimeKind::WeekFields => "WeekFields",
+            TimeKind::Base64 => "Base64",
+            TimeKind::MessageDigest => "MessageDigest",
+            TimeKind::NormalizerForm => "Normalizer$Form",
+            TimeKind::Date => "Date",
+            TimeKind::Uuid => "UUID",
+            TimeKind::MathContext => "MathContext",
         }
     }
 }
 
 impl Time {
     /// Its type.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TimeKind {
         match self {
-            Time::Date(_) => Kind::LocalDate,
-            Time::DateTime(_) => Kind::LocalDateTime,
-            Time::Clock(_) => Kind::LocalTime,
-            Time::Instant(_) => Kind::Instant,
-            Time::Zoned(_) => Kind::ZonedDateTime,
-            Time::OffsetDateTime(..) => Kind::OffsetDateTime,
-            Time::Duration(_) => Kind::Duration,
-            Time::Period(_) => Kind::Period,
-            Time::YearMonth(_) => Kind::YearMonth,
-            Time::Year(_) => Kind::Year,
-            Time::Zone(Zone::Fixed(_)) => Kind::ZoneOffset,
-            Time::Zone(Zone::Region(_)) => Kind::ZoneId,
-            Time::Formatter(_) => Kind::DateTimeFormatter,
-            Time::Adjuster(_) => Kind::TemporalAdjuster,
+            Time::Date(_) => TimeKind::LocalDate,
+            Time::DateTime(_) => TimeKind::LocalDateTime,
+            Time::Clock(_) => TimeKind::LocalTime,
+            Time::Instant(_) => TimeKind::Instant,
+            Time::Zoned(_) => TimeKind::ZonedDateTime,
+            Time::OffsetDateTime(..) => TimeKind::OffsetDateTime,
+            Time::Duration(_) => TimeKind::Duration,
+            Time::Period(_) => TimeKind::Period,
+            Time::YearMonth(_) => TimeKind::YearMonth,
+            Time::Year(_) => TimeKind::Year,
+            Time::Zone(Zone::Fixed(_)) => TimeKind::ZoneOffset,
+            Time::Zone(Zone::Region(_)) => TimeKind::ZoneId,
+            Time::Formatter(_) => TimeKind::DateTimeFormatter,
+            Time::Adjuster(_) => TimeKind::TemporalAdjuster,
             Time::Constant(constant) => constant.class.kind(),
-            Time::JavaDate(_) => Kind::Date,
-            Time::Uuid(_) => Kind::Uuid,
-            Time::MathContext(_) => Kind::MathContext,
+            Time::JavaDate(_) => TimeKind::Date,
+            Time::Uuid(_) => TimeKind::Uuid,
+            Time::MathContext(_) => TimeKind::MathContext,
         }
     }
 }

@@ -27,8 +27,8 @@ pub use arith::{Adjuster, duration};
 pub use constant::{Class, Constant};
 pub use field::Field;
 pub use format::{Formatter, Parsed};
-pub use kind::Kind;
-pub use unit::Unit;
+pub use kind::TimeKind;
+pub use unit::TimeUnit;
 pub use zone::{Zone, ZonedTime, checked_instant, offset_of, parse_offset};
 
 use crate::decimal::Context;

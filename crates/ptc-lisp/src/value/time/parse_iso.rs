@@ -4,26 +4,26 @@
 use jiff::SignedDuration;
 
 use super::arith::{duration, int_part};
-use super::{Formatter, Kind, NANOS_PER_DAY, NANOS_PER_SECOND, Period, Time, Zone};
+use super::{Formatter, NANOS_PER_DAY, NANOS_PER_SECOND, Period, Time, TimeKind, Zone};
 use crate::error::{Error, ErrorKind, excerpt};
 
 /// The error for text that cannot be read as a type.
-pub(super) fn unreadable(text: &str, kind: Kind, why: &str) -> Error {
+pub(super) fn unreadable(text: &str, kind: TimeKind, why: &str) -> Error {
     let shown = excerpt(text);
     let message = format!("{shown:?} is not a valid {}{why}", kind.name());
     let error = Error::new(ErrorKind::Format, message);
     match kind {
-        Kind::LocalDate => error.hint("write the date like \"2024-01-31\", or pass a DateTimeFormatter"),
-        Kind::LocalDateTime => {
+        TimeKind::LocalDate => error.hint("write the date like \"2024-01-31\", or pass a DateTimeFormatter"),
+        TimeKind::LocalDateTime => {
             error.hint("write it like \"2024-01-31T10:15:30\" without a zone, or pass a DateTimeFormatter")
         }
-        Kind::LocalTime => error.hint("write the time like \"10:15\" or \"10:15:30\""),
-        Kind::Instant => error.hint("write it like \"2024-01-31T10:15:30Z\""),
-        Kind::ZonedDateTime => error.hint("write it like \"2024-01-31T10:15:30+01:00[Europe/Paris]\""),
-        Kind::OffsetDateTime => error.hint("write it like \"2024-01-31T10:15:30+01:00\""),
-        Kind::Duration => error.hint("write it like \"PT1H30M\" or \"P2DT3H\""),
-        Kind::Period => error.hint("write it like \"P1Y2M10D\" or \"P2W\""),
-        Kind::YearMonth => error.hint("write it like \"2024-01\""),
+        TimeKind::LocalTime => error.hint("write the time like \"10:15\" or \"10:15:30\""),
+        TimeKind::Instant => error.hint("write it like \"2024-01-31T10:15:30Z\""),
+        TimeKind::ZonedDateTime => error.hint("write it like \"2024-01-31T10:15:30+01:00[Europe/Paris]\""),
+        TimeKind::OffsetDateTime => error.hint("write it like \"2024-01-31T10:15:30+01:00\""),
+        TimeKind::Duration => error.hint("write it like \"PT1H30M\" or \"P2DT3H\""),
+        TimeKind::Period => error.hint("write it like \"P1Y2M10D\" or \"P2W\""),
+        TimeKind::YearMonth => error.hint("write it like \"2024-01\""),
         _ => error,
     }
 }
@@ -59,18 +59,20 @@ pub(super) fn unreadable_with(text: &str, pattern: &str, why: &str) -> Error {
 
 impl Time {
     /// Reads ISO text as a type, as `Type/parse` does.
-    pub fn parse(text: &str, kind: Kind) -> Result<Time, Error> {
+    pub fn parse(text: &str, kind: TimeKind) -> Result<Time, Error> {
         match kind {
-            Kind::Duration => {
+            TimeKind::Duration => {
                 let found = parse_duration(text).ok_or_else(|| unreadable(text, kind, ""))?;
                 found.map(Time::Duration)
             }
-            Kind::Period => {
+            TimeKind::Period => {
                 let found = parse_period(text).ok_or_else(|| unreadable(text, kind, ""))?;
                 found.map(Time::Period)
             }
-            Kind::ZoneId => Zone::parse(text).map(Time::Zone),
-            Kind::Uuid => crate::edn::uuid(text).map(Time::Uuid).ok_or_else(|| unreadable(text, kind, "")),
+            TimeKind::ZoneId => Zone::parse(text).map(Time::Zone),
+            TimeKind::Uuid => {
+                crate::edn::uuid(text).map(Time::Uuid).ok_or_else(|| unreadable(text, kind, ""))
+            }
             _ => Formatter::iso_for(kind).parse(text)?.to_kind(kind),
         }
     }

@@ -13,15 +13,15 @@ fn a_time() -> impl Strategy<Value = Time> {
         let zoned = zone.at(instant_at(nanos).expect("in range"));
         let time = Time::Zoned(zoned.into());
         let kinds = [
-            Kind::ZonedDateTime,
-            Kind::LocalDate,
-            Kind::LocalDateTime,
-            Kind::LocalTime,
-            Kind::Instant,
-            Kind::OffsetDateTime,
-            Kind::YearMonth,
-            Kind::Year,
-            Kind::DayOfWeek,
+            TimeKind::ZonedDateTime,
+            TimeKind::LocalDate,
+            TimeKind::LocalDateTime,
+            TimeKind::LocalTime,
+            TimeKind::Instant,
+            TimeKind::OffsetDateTime,
+            TimeKind::YearMonth,
+            TimeKind::Year,
+            TimeKind::DayOfWeek,
         ];
         time.to_kind(kinds[kind]).expect("a zoned time has all parts")
     })
@@ -40,12 +40,12 @@ fn an_amount() -> impl Strategy<Value = Time> {
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "[-+0-9TZPDHMS:.\\[\\]/a-zA-Z é]{0,40}") {
-        for kind in [Kind::LocalDate, Kind::LocalDateTime, Kind::LocalTime, Kind::Instant, Kind::ZonedDateTime,
-            Kind::OffsetDateTime, Kind::Duration, Kind::Period, Kind::YearMonth, Kind::Year, Kind::ZoneId, Kind::Uuid]
+        for kind in [TimeKind::LocalDate, TimeKind::LocalDateTime, TimeKind::LocalTime, TimeKind::Instant, TimeKind::ZonedDateTime,
+            TimeKind::OffsetDateTime, TimeKind::Duration, TimeKind::Period, TimeKind::YearMonth, TimeKind::Year, TimeKind::ZoneId, TimeKind::Uuid]
         {
             if let Ok(value) = Time::parse(&text, kind) {
                 let shown = value.to_string();
-                prop_assert!(kind == Kind::Year || Time::parse(&shown, kind) == Ok(value), "{text} shows as {shown}");
+                prop_assert!(kind == TimeKind::Year || Time::parse(&shown, kind) == Ok(value), "{text} shows as {shown}");
             }
         }
     }
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     fn any_amount_moves_or_is_refused(time in a_time(), amount in any::<i64>(), other in a_time(), length in an_amount()) {
-        for unit in Unit::ALL {
+        for unit in TimeUnit::ALL {
             let _ = time.plus(amount, unit);
             let _ = length.plus(amount, unit);
             let _ = time.until(&other, unit);
@@ -90,7 +90,7 @@ proptest! {
 
     #[test]
     fn moving_there_and_back_keeps_exact_units(time in a_time(), amount in -100_000..100_000i64) {
-        for unit in [Unit::Days, Unit::Hours, Unit::Nanos] {
+        for unit in [TimeUnit::Days, TimeUnit::Hours, TimeUnit::Nanos] {
             let exact = !matches!(time, Time::Zoned(_) | Time::Constant(_));
             if let (true, Ok(there)) = (exact, time.plus(amount, unit)) {
                 prop_assert_eq!(there.plus(-amount, unit), Ok(time.clone()));

@@ -5,7 +5,7 @@ use super::{NANOS_PER_DAY, NANOS_PER_SECOND};
 /// A unit; the order is that of Java.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
-pub enum Unit {
+pub enum TimeUnit {
     Nanos,
     Micros,
     Millis,
@@ -33,23 +33,23 @@ pub enum Scale {
     Months(i64),
 }
 
-impl Unit {
+impl TimeUnit {
     /// All units in order.
-    pub const ALL: [Unit; 14] = [
-        Unit::Nanos,
-        Unit::Micros,
-        Unit::Millis,
-        Unit::Seconds,
-        Unit::Minutes,
-        Unit::Hours,
-        Unit::HalfDays,
-        Unit::Days,
-        Unit::Weeks,
-        Unit::Months,
-        Unit::Years,
-        Unit::Decades,
-        Unit::Centuries,
-        Unit::Millennia,
+    pub const ALL: [TimeUnit; 14] = [
+        TimeUnit::Nanos,
+        TimeUnit::Micros,
+        TimeUnit::Millis,
+        TimeUnit::Seconds,
+        TimeUnit::Minutes,
+        TimeUnit::Hours,
+        TimeUnit::HalfDays,
+        TimeUnit::Days,
+        TimeUnit::Weeks,
+        TimeUnit::Months,
+        TimeUnit::Years,
+        TimeUnit::Decades,
+        TimeUnit::Centuries,
+        TimeUnit::Millennia,
     ];
 
     /// Their names in source.
@@ -72,26 +72,26 @@ impl Unit {
 
     /// Its name in source.
     pub fn name(self) -> &'static str {
-        Unit::NAMES[self as usize]
+        TimeUnit::NAMES[self as usize]
     }
 
     /// What it is counted in.
     pub fn scale(self) -> Scale {
         match self {
-            Unit::Nanos => Scale::Nanos(1),
-            Unit::Micros => Scale::Nanos(1_000),
-            Unit::Millis => Scale::Nanos(1_000_000),
-            Unit::Seconds => Scale::Nanos(NANOS_PER_SECOND),
-            Unit::Minutes => Scale::Nanos(60 * NANOS_PER_SECOND),
-            Unit::Hours => Scale::Nanos(3600 * NANOS_PER_SECOND),
-            Unit::HalfDays => Scale::Nanos(NANOS_PER_DAY / 2),
-            Unit::Days => Scale::Days(1),
-            Unit::Weeks => Scale::Days(7),
-            Unit::Months => Scale::Months(1),
-            Unit::Years => Scale::Months(12),
-            Unit::Decades => Scale::Months(120),
-            Unit::Centuries => Scale::Months(1_200),
-            Unit::Millennia => Scale::Months(12_000),
+            TimeUnit::Nanos => Scale::Nanos(1),
+            TimeUnit::Micros => Scale::Nanos(1_000),
+            TimeUnit::Millis => Scale::Nanos(1_000_000),
+            TimeUnit::Seconds => Scale::Nanos(NANOS_PER_SECOND),
+            TimeUnit::Minutes => Scale::Nanos(60 * NANOS_PER_SECOND),
+            TimeUnit::Hours => Scale::Nanos(3600 * NANOS_PER_SECOND),
+            TimeUnit::HalfDays => Scale::Nanos(NANOS_PER_DAY / 2),
+            TimeUnit::Days => Scale::Days(1),
+            TimeUnit::Weeks => Scale::Days(7),
+            TimeUnit::Months => Scale::Months(1),
+            TimeUnit::Years => Scale::Months(12),
+            TimeUnit::Decades => Scale::Months(120),
+            TimeUnit::Centuries => Scale::Months(1_200),
+            TimeUnit::Millennia => Scale::Months(12_000),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Values as one line of text that reads back: what a saved machine keeps of them.
 
 use super::show::adjuster_text;
-use super::{Adjuster, Class, Formatter, Kind, Time, Zone, instant_at};
+use super::{Adjuster, Class, Formatter, Time, TimeKind, Zone, instant_at};
 use crate::decimal::{Context, Rounding};
 
 const CLASSES: [Class; 12] = [
@@ -20,18 +20,18 @@ const CLASSES: [Class; 12] = [
 ];
 
 /// The types whose own text reads back.
-const PLAIN: [Kind; 11] = [
-    Kind::LocalDate,
-    Kind::LocalDateTime,
-    Kind::LocalTime,
-    Kind::Instant,
-    Kind::ZonedDateTime,
-    Kind::OffsetDateTime,
-    Kind::Duration,
-    Kind::Period,
-    Kind::YearMonth,
-    Kind::ZoneId,
-    Kind::Uuid,
+const PLAIN: [TimeKind; 11] = [
+    TimeKind::LocalDate,
+    TimeKind::LocalDateTime,
+    TimeKind::LocalTime,
+    TimeKind::Instant,
+    TimeKind::ZonedDateTime,
+    TimeKind::OffsetDateTime,
+    TimeKind::Duration,
+    TimeKind::Period,
+    TimeKind::YearMonth,
+    TimeKind::ZoneId,
+    TimeKind::Uuid,
 ];
 
 impl Time {

@@ -5,5 +5,5 @@ mod ring;
 mod stats;
 mod tool;
 
-pub use self::record::{Call, Facts, call_entry, request_id};
+pub use self::record::{Call, CallFacts, call_entry, request_id};
 pub use self::ring::Ring;

@@ -16,7 +16,7 @@ use super::ring::LARGEST;
 
 /// What a handler tells about a call, besides how it ended.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct CallFacts {
     /// The program, if one was run.
     pub program: Option<String>,
     /// Its inputs.
@@ -37,14 +37,14 @@ pub struct Facts {
     pub prompts: Vec<Json>,
 }
 
-impl Facts {
+impl CallFacts {
     /// A program that is about to run.
-    pub fn of(args: &EvalArgs) -> Facts {
-        Facts {
+    pub fn of(args: &EvalArgs) -> CallFacts {
+        CallFacts {
             program: Some(args.program.clone()),
             context: Some(args.context.clone()),
             schema: args.schema.is_some(),
-            ..Facts::default()
+            ..CallFacts::default()
         }
     }
 
@@ -83,7 +83,7 @@ pub struct Call<'a> {
     /// The protocol version.
     pub protocol: Option<&'a str>,
     /// What its handler told.
-    pub facts: Facts,
+    pub facts: CallFacts,
 }
 
 /// The longest id that is kept whole.

@@ -9,7 +9,7 @@ use super::super::text::json_bytes;
 
 /// A record with its time.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct RingEntry {
     /// When the call ended.
     pub ms: i64,
     /// Whose call it was.
@@ -22,7 +22,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Ring {
     most: usize,
-    kept: Mutex<(VecDeque<(Entry, usize)>, usize)>,
+    kept: Mutex<(VecDeque<(RingEntry, usize)>, usize)>,
 }
 
 /// Bytes of all records together.
@@ -57,7 +57,7 @@ impl Ring {
             }
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.push_back((Entry { ms, owner, record: Arc::new(record) }, bytes));
+        kept.0.push_back((RingEntry { ms, owner, record: Arc::new(record) }, bytes));
         kept.1 += bytes;
         while kept.0.len() > self.most || kept.1 > TOTAL {
             let Some((_, bytes)) = kept.0.pop_front() else { break };
@@ -66,7 +66,7 @@ impl Ring {
     }
 
     /// The records of an owner, oldest first.
-    pub fn of(&self, owner: &str) -> Vec<Entry> {
+    pub fn of(&self, owner: &str) -> Vec<RingEntry> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.iter().filter(|(entry, _)| *entry.owner == *owner).map(|(entry, _)| entry.clone()).collect()
     }

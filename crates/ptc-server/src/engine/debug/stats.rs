@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use ptc_upstream::metrics::tokens;
 use serde_json::{Map, Value as Json, json};
 
-use super::ring::Entry;
+use super::ring::RingEntry;
 
 /// Top reducers that are listed.
 const TOP: usize = 10;
 
 /// All figures for these records, oldest first.
-pub fn stats(entries: &[Entry]) -> Json {
+pub fn stats(entries: &[RingEntry]) -> Json {
     let records: Vec<&Json> = entries.iter().map(|entry| &*entry.record).collect();
-    let at = |entry: Option<&Entry>| entry.map(|entry| entry.record["ts"].clone()).unwrap_or_default();
+    let at = |entry: Option<&RingEntry>| entry.map(|entry| entry.record["ts"].clone()).unwrap_or_default();
     json!({
         "window": {"from": at(entries.first()), "to": at(entries.last()), "calls": records.len()},
         "by_tool": by_tool(&records),

@@ -9,7 +9,7 @@ use super::super::settings::{self, Payloads};
 use super::super::text::{cut, json_bytes, quoted_bytes};
 use super::super::{Answered, Engine, envelope, fixed};
 use super::record::request_id;
-use super::ring::{Entry, Ring};
+use super::ring::{Ring, RingEntry};
 use super::stats::stats;
 
 /// What is asked.
@@ -58,9 +58,9 @@ impl Question {
         Ok(Question { op, limit, since_seconds, errors_only })
     }
 
-    fn chosen(&self, entries: &[Entry]) -> Vec<Entry> {
+    fn chosen(&self, entries: &[RingEntry]) -> Vec<RingEntry> {
         let since = self.since_seconds.map(|seconds| now_ms() - seconds as i64 * 1_000);
-        let wanted = |entry: &Entry| {
+        let wanted = |entry: &RingEntry| {
             since.is_none_or(|since| entry.ms >= since)
                 && (!self.errors_only || entry.record["status"] == "error")
         };
@@ -153,7 +153,7 @@ fn forgotten(note: &str) -> Json {
 const GAPS: usize = 20;
 
 /// The last calls, newest first, upstream calls as a count.
-fn recent(entries: &[Entry], limit: usize) -> Json {
+fn recent(entries: &[RingEntry], limit: usize) -> Json {
     let calls: Vec<Json> = entries
         .iter()
         .rev()
@@ -168,7 +168,7 @@ fn recent(entries: &[Entry], limit: usize) -> Json {
     json!({"count": calls.len(), "calls": calls})
 }
 
-fn got(entries: &[Entry], id: &str) -> Option<Json> {
+fn got(entries: &[RingEntry], id: &str) -> Option<Json> {
     let id = request_id(id);
     let entry = entries.iter().rev().find(|entry| entry.record["request_id"] == id.as_str())?;
     Some(json!({"found": true, "source": "ring_buffer", "record": *entry.record, "truncated": false}))

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::text::{cut, hex};
 use super::super::turnlog::{TurnLog, outlines, totals};
-use super::{Bundle, Content, Item};
+use super::{Bundle, EvidenceContent, Item};
 
 /// Bytes of an item that one read gives, unless the manifest says less.
 const ITEM_BYTES: usize = 64 << 10;
@@ -23,7 +23,7 @@ const ITEMS: usize = 1_000;
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum EvidenceKind {
     Text,
     Markdown,
     Json,
@@ -34,24 +34,24 @@ pub enum Kind {
     OperatorOnly,
 }
 
-impl Kind {
+impl EvidenceKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Text => "text",
-            Kind::Markdown => "markdown",
-            Kind::Json => "json",
-            Kind::LogCounters => "log_counters",
-            Kind::LogTurns => "log_turns",
-            Kind::PreludeExport => "prelude_export",
-            Kind::AnswerKey => "answer_key",
-            Kind::OperatorOnly => "operator_only",
+            EvidenceKind::Text => "text",
+            EvidenceKind::Markdown => "markdown",
+            EvidenceKind::Json => "json",
+            EvidenceKind::LogCounters => "log_counters",
+            EvidenceKind::LogTurns => "log_turns",
+            EvidenceKind::PreludeExport => "prelude_export",
+            EvidenceKind::AnswerKey => "answer_key",
+            EvidenceKind::OperatorOnly => "operator_only",
         }
     }
 
     /// Whether no model may ever see it.
     fn is_secret(self) -> bool {
-        matches!(self, Kind::AnswerKey | Kind::OperatorOnly)
+        matches!(self, EvidenceKind::AnswerKey | EvidenceKind::OperatorOnly)
     }
 }
 
@@ -61,14 +61,14 @@ struct Manifest {
     schema_version: u64,
     bundle_id: String,
     max_item_bytes: Option<usize>,
-    items: Vec<Entry>,
+    items: Vec<ManifestEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct ManifestEntry {
     id: String,
-    kind: Kind,
+    kind: EvidenceKind,
     path: String,
     title: Option<String>,
     model_visible: Option<bool>,
@@ -114,7 +114,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// An item that models may see; `None` if they may not. Its path is checked either way.
-fn item(root: &Path, entry: &Entry, total: &mut u64) -> Result<Option<Item>, String> {
+fn item(root: &Path, entry: &ManifestEntry, total: &mut u64) -> Result<Option<Item>, String> {
     if !is_id(&entry.id) {
         return Err("id must be 1 to 128 letters, digits, `_`, `.` or `-`".to_owned());
     }
@@ -150,16 +150,16 @@ fn item(root: &Path, entry: &Entry, total: &mut u64) -> Result<Option<Item>, Str
     }))
 }
 
-fn content(kind: Kind, path: &Path, bytes: &[u8]) -> Result<Content, String> {
+fn content(kind: EvidenceKind, path: &Path, bytes: &[u8]) -> Result<EvidenceContent, String> {
     let text = || std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "is no UTF-8 text".to_owned());
     Ok(match kind {
-        Kind::Json => {
+        EvidenceKind::Json => {
             let json: Json = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
-            Content::Data(json)
+            EvidenceContent::Data(json)
         }
-        Kind::LogTurns => Content::Data(outlines(&TurnLog::load(path)?).into()),
-        Kind::LogCounters => Content::Data(totals(&TurnLog::load(path)?)),
-        _ => Content::Text(text()?),
+        EvidenceKind::LogTurns => EvidenceContent::Data(outlines(&TurnLog::load(path)?).into()),
+        EvidenceKind::LogCounters => EvidenceContent::Data(totals(&TurnLog::load(path)?)),
+        _ => EvidenceContent::Text(text()?),
     })
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use self::manifest::Kind;
-use super::host::{Host, OwnTool, Part, Witness, page, refused};
+use self::manifest::EvidenceKind;
+use super::host::{Host, HostNamespace, OwnTool, Witness, page, refused};
 use super::roles::{Policy, Role};
 use super::text::{cut, json_bytes};
 
@@ -30,16 +30,16 @@ pub struct Bundle {
 #[derive(Debug)]
 struct Item {
     id: String,
-    kind: Kind,
+    kind: EvidenceKind,
     title: Option<String>,
     source_ref: String,
     checksum: String,
     bytes: usize,
-    content: Content,
+    content: EvidenceContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum EvidenceContent {
     Text(String),
     Data(Json),
 }
@@ -85,11 +85,11 @@ impl Bundle {
         let item = self.find(args)?;
         let mut answer = item.about();
         let (key, value, bytes, truncated) = match &item.content {
-            Content::Text(text) => {
+            EvidenceContent::Text(text) => {
                 let shown = cut(text, self.max_item_bytes);
                 ("content", Json::from(shown), shown.len(), shown.len() < text.len())
             }
-            Content::Data(data) => match json_bytes(data) {
+            EvidenceContent::Data(data) => match json_bytes(data) {
                 bytes if bytes <= self.max_item_bytes => ("value", data.clone(), bytes, false),
                 _ => {
                     let text = data.to_string();
@@ -108,12 +108,14 @@ impl Bundle {
     fn page(&self, args: &Json, witness: &Witness) -> Result<Json, Json> {
         let item = self.find(args)?;
         let entries: Vec<Json> = match &item.content {
-            Content::Text(text) => text.lines().map(|line| cut(line, self.max_item_bytes).into()).collect(),
-            Content::Data(Json::Array(entries)) => entries.clone(),
-            Content::Data(Json::Object(fields)) => {
+            EvidenceContent::Text(text) => {
+                text.lines().map(|line| cut(line, self.max_item_bytes).into()).collect()
+            }
+            EvidenceContent::Data(Json::Array(entries)) => entries.clone(),
+            EvidenceContent::Data(Json::Object(fields)) => {
                 fields.iter().map(|(key, value)| json!({"key": key, "value": value})).collect()
             }
-            Content::Data(other) => vec![other.clone()],
+            EvidenceContent::Data(other) => vec![other.clone()],
         };
         let mut answer = page(args, &entries, LIMITS.0, LIMITS.1)?;
         // Fewer entries where they are large: a page is no way around the bound of a read.
@@ -137,7 +139,7 @@ impl Bundle {
 }
 
 /// The namespace over a bundle.
-pub fn part(bundle: Bundle) -> Part {
+pub fn part(bundle: Bundle) -> HostNamespace {
     let bundle = Arc::new(bundle);
     let tool = |name: &'static str, run: fn(&Bundle, &Json, &Witness) -> Result<Json, Json>| {
         let bundle = bundle.clone();
@@ -150,7 +152,7 @@ pub fn part(bundle: Bundle) -> Part {
         tool(NAMES[1], Bundle::read),
         tool(NAMES[2], Bundle::page),
     ];
-    Part { id: "evidence", source: include_str!("../evidence.clj"), tools }
+    HostNamespace { id: "evidence", source: include_str!("../evidence.clj"), tools }
 }
 
 /// Roles that leave nothing of the evidence, which is hardly meant.

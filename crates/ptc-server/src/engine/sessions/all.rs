@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptc_host::{Pool, now_ms};
-use ptc_store::sessions::{Room, SessionError as Refusal, Times};
+use ptc_store::sessions::{SessionError as Refusal, SessionQuota, Times};
 use serde_json::Value as Json;
 
 use super::super::api::Caller;
@@ -14,14 +14,14 @@ use super::super::resources::random_id;
 use super::super::settings;
 use super::error::SessionError;
 use super::keep::Keeper;
-use super::machine::Held;
+use super::machine::HeldMachine;
 use super::record::Meta;
-use super::{Facts, New, Session, State};
+use super::{NewSession, Session, SessionFacts, SessionState};
 
 /// All sessions of a server.
 #[derive(Debug)]
 pub struct Sessions {
-    settings: settings::Sessions,
+    settings: settings::SessionSettings,
     all: Mutex<All>,
     keeper: Option<Arc<Keeper>>,
 }
@@ -40,12 +40,12 @@ const COPY_IDLE: Duration = Duration::from_secs(60);
 
 impl Sessions {
     /// No sessions yet in this process.
-    pub fn new(settings: settings::Sessions, keeper: Option<Arc<Keeper>>) -> Self {
+    pub fn new(settings: settings::SessionSettings, keeper: Option<Arc<Keeper>>) -> Self {
         Sessions { settings, all: Mutex::default(), keeper }
     }
 
     /// The settings.
-    pub fn settings(&self) -> &settings::Sessions {
+    pub fn settings(&self) -> &settings::SessionSettings {
         &self.settings
     }
 
@@ -66,10 +66,10 @@ impl Sessions {
     pub(super) async fn open(
         &self,
         caller: &Caller,
-        new: New,
+        new: NewSession,
         pool: &Pool,
     ) -> Result<Arc<Session>, SessionError> {
-        let facts = Facts {
+        let facts = SessionFacts {
             id: format!("ptcs_{}", random_id::<18>()),
             owner: self.owner(caller),
             title: new.title,
@@ -80,19 +80,25 @@ impl Sessions {
             grants: new.grants,
             frozen: new.frozen,
         };
-        let mut state = State::stored(&Meta::default(), 0, &self.settings);
+        let mut state = SessionState::stored(&Meta::default(), 0, &self.settings);
         state.updated_ms = now_ms();
         let Some(keeper) = &self.keeper else { return self.open_here(facts, state, pool) };
         let count = |most: usize| u64::try_from(most).unwrap_or(u64::MAX);
-        let room = Room { most: count(self.settings.most), per_owner: count(self.settings.per_owner) };
+        let room =
+            SessionQuota { most: count(self.settings.most), per_owner: count(self.settings.per_owner) };
         let times = keeper.create(&facts, &state, room, self.settings.idle).await?;
         state.updated_ms = times.created_ms;
-        let session = Arc::new(Session::new(facts, times, state, Held::new(pool, None)));
+        let session = Arc::new(Session::new(facts, times, state, HeldMachine::new(pool, None)));
         self.remember(&session);
         Ok(session)
     }
 
-    fn open_here(&self, facts: Facts, state: State, pool: &Pool) -> Result<Arc<Session>, SessionError> {
+    fn open_here(
+        &self,
+        facts: SessionFacts,
+        state: SessionState,
+        pool: &Pool,
+    ) -> Result<Arc<Session>, SessionError> {
         self.sweep();
         let mut all = self.all();
         let limit = |message| Err(SessionError::new(Reason::SESSION_LIMIT, message));
@@ -106,7 +112,7 @@ impl Sessions {
         let created_ms = state.updated_ms;
         let ttl = i64::try_from(facts.ttl.as_millis()).unwrap_or(i64::MAX);
         let times = Times { created_ms, changed_ms: created_ms, expires_ms: created_ms.saturating_add(ttl) };
-        let session = Arc::new(Session::new(facts, times, state, Held::new(pool, None)));
+        let session = Arc::new(Session::new(facts, times, state, HeldMachine::new(pool, None)));
         all.open.insert(session.id.clone(), session.clone());
         Ok(session)
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use ptc_host::{ErrorKind, Outcome, Program, Resumption, Signal};
+use ptc_host::{ErrorKind, Outcome, Program, ProgramEnd, Resumption};
 use ptc_lisp::machine::Machine;
 use ptc_store::sessions::SessionError as Refusal;
 use ptc_trace::recording::Begun;
@@ -29,15 +29,15 @@ use super::super::recordings::Recorded;
 use super::super::schema::OutputSchema;
 use super::super::settings;
 use super::super::text::cut_chars;
-use super::super::tickets::{Ended, Gone, Head, stale};
+use super::super::tickets::{Ended, Head, ResumeError, stale};
 use super::super::trace::Execution;
 use super::super::upstreams::Calls;
-use super::super::{Answered, Engine, Facts, Handled};
+use super::super::{Answered, CallFacts, Engine, Handled};
 use super::error::SessionError;
 use super::guidance::{guidance, history_notices, kept_note, notes};
 use super::machine::{bounds, preview};
 use super::turn::Did;
-use super::{Reservation, Session, Sessions, State, args};
+use super::{Reservation, Session, SessionState, Sessions, args};
 
 /// Characters of feedback.
 const FEEDBACK_CHARS: usize = 2048;
@@ -70,7 +70,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let facts = Facts::of(&args);
+        let facts = CallFacts::of(&args);
         let calls = self.calls(caller, session.grants.clone(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -116,13 +116,13 @@ impl Engine {
         resumption: Resumption,
         (permit, receipt): (Permit, Receipt),
         signals: &Signals,
-    ) -> Result<Ended, Gone> {
-        let gone = |message: &str| Err(Gone::Unused(Box::new(stale(message))));
+    ) -> Result<Ended, ResumeError> {
+        let gone = |message: &str| Err(ResumeError::Unused(Box::new(stale(message))));
         let (Some(sessions), Some((id, changes))) = (&self.sessions, head.session.clone()) else {
             return gone("this server has no sessions");
         };
         let taken = self.taken(sessions, caller, &id).await;
-        let reservation = taken.map_err(|error| Gone::Unused(Box::new(error.answered())))?;
+        let reservation = taken.map_err(|error| ResumeError::Unused(Box::new(error.answered())))?;
         let session = reservation.session().clone();
         let unchanged = session.state().changes == changes;
         let refused = match (unchanged, self.session_digest(&session) == head.grants) {
@@ -150,10 +150,10 @@ impl Engine {
         let source = head.source.clone();
         let goes_on = |begun| Begun { source, ..begun };
         let (program, recorded) = self.session_recorded(&session, calls.attach(program), goes_on);
-        let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
+        let facts = CallFacts { program: Some(head.source.clone()), ..CallFacts::default() };
         let receipt = Some(receipt);
         let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded, receipt };
-        self.session_turn(sessions, caller, turn, program, signals).await.map_err(Gone::Call)
+        self.session_turn(sessions, caller, turn, program, signals).await.map_err(ResumeError::Call)
     }
 
     /// Runs a program of a session, or the part of it that goes on, to its end or until it waits.
@@ -312,7 +312,7 @@ impl Engine {
 
     fn session_payload(
         &self,
-        settings: &settings::Sessions,
+        settings: &settings::SessionSettings,
         session: &Session,
         evaluated: &Evaluated,
         verdict: &Verdict,
@@ -364,7 +364,7 @@ impl Engine {
         }
         payload.session.insert("memory".to_owned(), memory);
         payload.session.insert("history_notices".to_owned(), history_notices(settings, verdict, committed));
-        if let Some(detail) = verdict.refused.as_ref().and_then(Refused::detail) {
+        if let Some(detail) = verdict.refused.as_ref().and_then(CommitRefused::detail) {
             payload.session.insert("detail".to_owned(), detail);
         }
         payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
@@ -386,7 +386,7 @@ impl Engine {
 }
 
 /// What the program left behind: everything if it is kept, else only what happened to the world.
-fn next_state(session: &Session, payload: &Payload, verdict: &Verdict, own_calls: Vec<Json>) -> State {
+fn next_state(session: &Session, payload: &Payload, verdict: &Verdict, own_calls: Vec<Json>) -> SessionState {
     let mut state = session.state().clone();
     state.updated_ms = ptc_host::now_ms();
     state.upstream_calls.extend(payload.upstream.iter().flat_map(|upstream| upstream.calls.iter().cloned()));
@@ -408,7 +408,7 @@ struct Turn {
     judge: Arc<Judge>,
     witness: Arc<Witness>,
     head: Head,
-    facts: Facts,
+    facts: CallFacts,
     permit: Permit,
     recorded: Recorded,
     receipt: Option<Receipt>,
@@ -416,7 +416,7 @@ struct Turn {
 
 /// Decides on the machine's thread whether a program that ended well is kept.
 struct Judge {
-    limits: settings::Sessions,
+    limits: settings::SessionSettings,
     /// Bytes of a result that is shown whole.
     result_bytes: usize,
     schema: Option<OutputSchema>,
@@ -432,7 +432,7 @@ struct Judge {
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     given_up: bool,
-    refused: Option<Refused>,
+    refused: Option<CommitRefused>,
     validated: bool,
     noted: Noted,
     changed: Vec<String>,
@@ -448,7 +448,7 @@ pub(super) struct Verdict {
 
 /// Why a program that ended well is not kept.
 #[derive(Debug)]
-enum Refused {
+enum CommitRefused {
     Invalid(String),
     Limit {
         field: &'static str,
@@ -459,15 +459,15 @@ enum Refused {
     NotStored(String),
 }
 
-impl Refused {
+impl CommitRefused {
     fn payload(&self) -> Payload {
         match self {
-            Refused::Invalid(message) => Payload::error(
+            CommitRefused::Invalid(message) => Payload::error(
                 Reason::VALIDATION.name,
                 message.as_str(),
                 "Mend the program so that its result fits output_schema.",
             ),
-            Refused::Limit { field, actual, max } => Payload::error(
+            CommitRefused::Limit { field, actual, max } => Payload::error(
                 Reason::SESSION_LIMIT.name,
                 format!(
                     "the session's persisted-state limit {field} was exceeded ({actual} > {max}); the eval was \
@@ -475,7 +475,7 @@ impl Refused {
                 ),
                 "Keep less: define smaller values, or forget some with lisp_session_forget.",
             ),
-            Refused::NotStored(why) => Payload::error(
+            CommitRefused::NotStored(why) => Payload::error(
                 Reason::SESSION_LIMIT.name,
                 format!("the session cannot be stored: {why}; the eval was not committed"),
                 "Keep plainer values: nothing that nests very deeply.",
@@ -485,8 +485,8 @@ impl Refused {
 
     fn detail(&self) -> Option<Json> {
         match self {
-            Refused::Invalid(_) | Refused::NotStored(_) => None,
-            Refused::Limit { field, actual, max } => {
+            CommitRefused::Invalid(_) | CommitRefused::NotStored(_) => None,
+            CommitRefused::Limit { field, actual, max } => {
                 Some(json!({"field": field, "limit": field, "actual": actual, "max": max}))
             }
         }
@@ -501,7 +501,7 @@ impl Judge {
     fn judge(&self, machine: &mut Machine, outcome: &mut Outcome) {
         let noted = Noted::of(machine, outcome, self.result_bytes);
         let mut verdict = Verdict { noted, ..Verdict::default() };
-        if matches!(outcome.result, Ok(Signal::Value | Signal::Return)) {
+        if matches!(outcome.result, Ok(ProgramEnd::Value | ProgramEnd::Return)) {
             verdict.given_up = self.given_up.iter().any(CancellationToken::is_cancelled);
             verdict.refused = self.refused(machine, outcome, &verdict).or_else(|| {
                 let dumped = self.dumps.then(|| dumped(machine)).transpose();
@@ -518,7 +518,7 @@ impl Judge {
         *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
     }
 
-    fn refused(&self, machine: &Machine, outcome: &Outcome, verdict: &Verdict) -> Option<Refused> {
+    fn refused(&self, machine: &Machine, outcome: &Outcome, verdict: &Verdict) -> Option<CommitRefused> {
         if let Some(schema) = &self.schema {
             let given = evaluate::Given {
                 text: String::new(),
@@ -526,7 +526,7 @@ impl Judge {
                 noted: verdict.noted.clone(),
             };
             if let Err(message) = validated(&given, schema) {
-                return Some(Refused::Invalid(self.redactor.redact_string(message)));
+                return Some(CommitRefused::Invalid(self.redactor.redact_string(message)));
             }
         }
         let limits = &self.limits;
@@ -538,7 +538,7 @@ impl Judge {
             ("max_session_memory_bytes", machine.memory_bytes(), limits.memory_bytes),
         ];
         let over = fields.into_iter().find(|(_, actual, max)| actual > max);
-        over.map(|(field, actual, max)| Refused::Limit { field, actual, max })
+        over.map(|(field, actual, max)| CommitRefused::Limit { field, actual, max })
     }
 
     fn describe(&self, machine: &Machine, verdict: &mut Verdict) {
@@ -574,14 +574,14 @@ fn long_list(view: &ptc_lisp::view::View) -> Option<usize> {
 }
 
 /// The machine as bytes, without the inputs of its last program, which the next one does not see.
-fn dumped(machine: &mut Machine) -> Result<Vec<u8>, Refused> {
+fn dumped(machine: &mut Machine) -> Result<Vec<u8>, CommitRefused> {
     let emptied = machine.set_data(&json!({})).map_err(|error| error.text());
     let dump = emptied.and_then(|()| machine.dump().map_err(|error| error.to_string()));
-    dump.map_err(Refused::NotStored)
+    dump.map_err(CommitRefused::NotStored)
 }
 
 /// Where a session stands.
-fn position(id: &str, state: &State) -> Json {
+fn position(id: &str, state: &SessionState) -> Json {
     json!({
         "session_id": id,
         "turn": state.turn,

@@ -8,7 +8,7 @@ use super::super::settings;
 use super::eval::Verdict;
 
 /// What a model should do next.
-pub fn guidance(settings: &settings::Sessions, payload: &Payload, verdict: &Verdict) -> Vec<String> {
+pub fn guidance(settings: &settings::SessionSettings, payload: &Payload, verdict: &Verdict) -> Vec<String> {
     if payload.error.is_some() {
         return Vec::new();
     }
@@ -32,7 +32,7 @@ pub fn guidance(settings: &settings::Sessions, payload: &Payload, verdict: &Verd
 }
 
 /// What became of `*1`.
-pub fn history_notices(settings: &settings::Sessions, verdict: &Verdict, committed: bool) -> Json {
+pub fn history_notices(settings: &settings::SessionSettings, verdict: &Verdict, committed: bool) -> Json {
     match committed && verdict.history_cut {
         true => {
             json!([{"name": "*1", "reason": "max_history_entry_bytes", "max": settings.history_entry_bytes}])

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ptc_store::sessions::{Kept, NewSession, Room, SessionError as Refusal, Sessions as Rows, Times};
+use ptc_store::sessions::{
+    KeptSession, NewSession, SessionError as Refusal, SessionQuota, Sessions as Rows, Times,
+};
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::Grants;
 use serde_json::Value as Json;
@@ -26,9 +28,9 @@ use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
 use super::super::receipt::Filled;
 use super::error::SessionError;
-use super::machine::{Held, NotLoaded};
-use super::record::{FORMAT, Meta, Origin};
-use super::{Facts, Mode, Reservation, Session, Sessions, State};
+use super::machine::{HeldMachine, NotLoaded};
+use super::record::{FORMAT, Meta, SessionOrigin};
+use super::{Mode, Reservation, Session, SessionFacts, SessionState, Sessions};
 
 /// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
@@ -95,12 +97,12 @@ impl Keeper {
     /// Begins a session.
     pub async fn create(
         &self,
-        facts: &Facts,
-        state: &State,
-        room: Room,
+        facts: &SessionFacts,
+        state: &SessionState,
+        room: SessionQuota,
         idle: Duration,
     ) -> Result<Times, SessionError> {
-        let origin = Origin { format: FORMAT, preludes: facts.frozen.recipe() };
+        let origin = SessionOrigin { format: FORMAT, preludes: facts.frozen.recipe() };
         let origin = serde_json::to_value(origin).unwrap_or_default();
         let meta = Meta::of(facts, state).to_json();
         let (id, owner, ttl) = (facts.id.clone(), facts.owner.clone(), facts.ttl);
@@ -123,7 +125,7 @@ impl Keeper {
     /// What is said of the sessions of an owner.
     pub async fn summaries(&self, owner: Arc<str>) -> Result<Vec<Json>, SessionError> {
         let listed = self.ask(move |rows| rows.list(&owner)).await?;
-        let summary = |one: &ptc_store::sessions::Listed| {
+        let summary = |one: &ptc_store::sessions::ListedSession| {
             let meta: Meta = serde_json::from_value(one.meta.clone()).unwrap_or_default();
             meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy)
         };
@@ -245,10 +247,10 @@ impl Drop for Hold {
 }
 
 /// A session as the store has it.
-struct Stored {
+struct StoredSession {
     version: i64,
     times: Times,
-    kept: Kept,
+    kept: KeptSession,
 }
 
 impl Engine {
@@ -275,7 +277,7 @@ impl Engine {
         let seen = seen.await.map_err(|refusal| sessions.refused(id, refusal))?;
         let session = match (seen.kept, cached) {
             (Some(kept), _) => {
-                let stored = Stored { version: seen.version, times: seen.times, kept };
+                let stored = StoredSession { version: seen.version, times: seen.times, kept };
                 self.revived(sessions, caller, id, stored).await?
             }
             (None, Some(cached)) => cached,
@@ -316,7 +318,7 @@ impl Engine {
             Ok((hold, taken.times, taken.kept))
         });
         let (mut hold, times, kept) = taken.await.map_err(|refusal| sessions.refused(id, refusal))?;
-        let stored = kept.map(|kept| Stored { version: hold.version, times, kept });
+        let stored = kept.map(|kept| StoredSession { version: hold.version, times, kept });
         match self.readied(sessions, caller, id, here, stored).await {
             Ok(mut reservation) => {
                 reservation.session().expires_at(times.expires_ms);
@@ -338,7 +340,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
         here: Option<Reservation>,
-        stored: Option<Stored>,
+        stored: Option<StoredSession>,
     ) -> Result<Reservation, SessionError> {
         let reservation = match (stored, here) {
             (Some(stored), here) => {
@@ -358,11 +360,11 @@ impl Engine {
         sessions: &Sessions,
         caller: &Caller,
         id: &str,
-        stored: Stored,
+        stored: StoredSession,
     ) -> Result<Arc<Session>, SessionError> {
-        let Stored { version, times, kept } = stored;
+        let StoredSession { version, times, kept } = stored;
         let meta = serde_json::from_value::<Meta>(kept.meta).ok();
-        let origin = serde_json::from_value::<Origin>(kept.origin).ok();
+        let origin = serde_json::from_value::<SessionOrigin>(kept.origin).ok();
         let known = meta.zip(origin.filter(|origin| origin.format == FORMAT));
         let known = known.and_then(|(meta, origin)| Some((Mode::named(&meta.mode)?, meta, origin)));
         let Some((mode, meta, origin)) = known else {
@@ -372,9 +374,9 @@ impl Engine {
         let (owner, settings) = (sessions.owner(caller), sessions.settings());
         let grants = granted(sessions, caller, &meta)?;
         let frozen = self.thawed(settings, &owner, origin.preludes).await?;
-        let state = State::stored(&meta, version, settings);
+        let state = SessionState::stored(&meta, version, settings);
         let left = times.expires_ms.saturating_sub(ptc_host::now_ms());
-        let facts = Facts {
+        let facts = SessionFacts {
             id: id.to_owned(),
             owner,
             title: meta.title,
@@ -385,7 +387,7 @@ impl Engine {
             grants,
             frozen,
         };
-        let session = Arc::new(Session::new(facts, times, state, Held::new(&self.pool, kept.state)));
+        let session = Arc::new(Session::new(facts, times, state, HeldMachine::new(&self.pool, kept.state)));
         sessions.remember(&session);
         Ok(session)
     }

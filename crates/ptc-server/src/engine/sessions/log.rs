@@ -4,21 +4,21 @@ use std::collections::VecDeque;
 
 use serde_json::Value as Json;
 
-use super::super::settings::Kept;
+use super::super::settings::LogRetention;
 use super::super::text::json_bytes;
 
 /// Entries of a session's past.
 #[derive(Clone, Debug)]
-pub struct Log {
-    most: Kept,
+pub struct SessionLog {
+    most: LogRetention,
     bytes: usize,
     entries: VecDeque<(Json, usize)>,
 }
 
-impl Log {
+impl SessionLog {
     /// An empty log.
-    pub fn new(most: Kept) -> Self {
-        Log { most, bytes: 0, entries: VecDeque::new() }
+    pub fn new(most: LogRetention) -> Self {
+        SessionLog { most, bytes: 0, entries: VecDeque::new() }
     }
 
     /// Adds entries.
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn r9_3_9_the_oldest_entries_go_first() {
-        let mut log = Log::new(Kept { entries: 3, bytes: 12 });
+        let mut log = SessionLog::new(LogRetention { entries: 3, bytes: 12 });
         log.extend([json!("a"), json!("b"), json!("c"), json!("d")]);
         assert_eq!(log.to_json(), json!(["b", "c", "d"]));
         log.extend([json!("eeee")]);

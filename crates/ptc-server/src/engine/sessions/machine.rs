@@ -15,7 +15,7 @@ use super::super::text::cut_chars;
 
 /// A session's machine.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldMachine {
     kept: Kept,
     /// What it begins with, until it is loaded.
     dump: Mutex<Option<Vec<u8>>>,
@@ -32,10 +32,10 @@ pub enum NotLoaded {
     Other(String),
 }
 
-impl Held {
+impl HeldMachine {
     /// A machine without definitions, or one that was stored.
     pub fn new(pool: &Pool, dump: Option<Vec<u8>>) -> Self {
-        Held { kept: pool.session(), dump: Mutex::new(dump) }
+        HeldMachine { kept: pool.session(), dump: Mutex::new(dump) }
     }
 
     /// Loads a machine that was stored, if that was not done yet. Comes before programs and visits.

@@ -32,8 +32,8 @@ pub use self::all::Sessions;
 use self::error::SessionError;
 use self::keep::Hold;
 pub use self::keep::Keeper;
-use self::log::Log;
-use self::machine::Held;
+use self::log::SessionLog;
+use self::machine::HeldMachine;
 pub use self::manage::{CLEAR, VIEWS};
 use self::preludes::Frozen;
 pub use self::preludes::apart;
@@ -69,7 +69,7 @@ impl Mode {
 
 /// What a session is made of.
 #[derive(Debug)]
-pub struct Facts {
+pub struct SessionFacts {
     id: String,
     owner: Arc<str>,
     title: Option<String>,
@@ -85,7 +85,7 @@ pub struct Facts {
 /// A session.
 #[derive(Debug)]
 pub struct Session {
-    facts: Facts,
+    facts: SessionFacts,
     created_ms: i64,
     until: Mutex<Until>,
     /// Set when the session is over.
@@ -94,8 +94,8 @@ pub struct Session {
     stale: AtomicBool,
     /// Set when it is over here because another server has taken it over.
     lost: AtomicBool,
-    machine: Held,
-    state: Mutex<State>,
+    machine: HeldMachine,
+    state: Mutex<SessionState>,
 }
 
 /// How long a session lives.
@@ -108,16 +108,16 @@ struct Until {
 }
 
 impl std::ops::Deref for Session {
-    type Target = Facts;
+    type Target = SessionFacts;
 
-    fn deref(&self) -> &Facts {
+    fn deref(&self) -> &SessionFacts {
         &self.facts
     }
 }
 
 /// What changes with programs.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct SessionState {
     /// Whether a program is running.
     busy: bool,
     /// Whether one was running on another server, when somebody last looked.
@@ -134,20 +134,20 @@ pub struct State {
     used: Instant,
     memory_bytes: usize,
     stored: Vec<String>,
-    prints: Log,
-    tool_calls: Log,
-    upstream_calls: Log,
+    prints: SessionLog,
+    tool_calls: SessionLog,
+    upstream_calls: SessionLog,
 }
 
-impl State {
+impl SessionState {
     /// Of a session that was stored so.
-    fn stored(meta: &Meta, version: i64, settings: &settings::Sessions) -> State {
+    fn stored(meta: &Meta, version: i64, settings: &settings::SessionSettings) -> SessionState {
         let log = |most, entries: &[Json]| {
-            let mut log = Log::new(most);
+            let mut log = SessionLog::new(most);
             log.extend(entries.iter().cloned());
             log
         };
-        State {
+        SessionState {
             busy: false,
             elsewhere: false,
             version,
@@ -167,7 +167,7 @@ impl State {
 
 /// A session that is about to begin.
 #[derive(Debug)]
-struct New {
+struct NewSession {
     title: Option<String>,
     mode: Mode,
     ttl: Duration,
@@ -178,7 +178,7 @@ struct New {
 }
 
 impl Session {
-    fn new(facts: Facts, times: Times, state: State, machine: Held) -> Session {
+    fn new(facts: SessionFacts, times: Times, state: SessionState, machine: HeldMachine) -> Session {
         Session {
             until: Mutex::new(Until {
                 expires: Instant::now() + facts.ttl,
@@ -195,7 +195,7 @@ impl Session {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -333,7 +333,7 @@ impl Reservation {
     /// as it was.
     async fn commit(
         &mut self,
-        mut next: State,
+        mut next: SessionState,
         dump: Option<Vec<u8>>,
         receipt: Option<Filled>,
     ) -> Result<(), SessionError> {

@@ -41,14 +41,14 @@ pub struct Frozen {
     /// Whether programs may call only what was chosen.
     strict: bool,
     /// What it was compiled from, if it was chosen for this session.
-    parts: Vec<Part>,
+    parts: Vec<SessionPrelude>,
     /// What of it may be seen.
     policy: Policy,
 }
 
 /// One prelude of a session, by content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Part {
+struct SessionPrelude {
     id: String,
     origin: String,
     text: String,
@@ -73,7 +73,7 @@ pub struct Recipe {
     from: Provenance,
     /// The hash of the whole, which must come out again.
     hash: Option<String>,
-    parts: Vec<Part>,
+    parts: Vec<SessionPrelude>,
     exports: Option<Vec<String>>,
     prompt: Option<Vec<String>>,
     withheld: BTreeMap<String, String>,
@@ -240,9 +240,9 @@ impl Granting<'_> {
     }
 }
 
-impl Part {
-    fn of(source: &Source<'_>) -> Part {
-        Part {
+impl SessionPrelude {
+    fn of(source: &Source<'_>) -> SessionPrelude {
+        SessionPrelude {
             id: source.id.to_owned(),
             origin: source.origin.to_owned(),
             text: source.text.to_owned(),
@@ -262,7 +262,7 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
     }
     let resolved = store.resolve(wanted).map_err(|error| unresolved(store, wanted, &error))?;
     let refs = resolved.iter().map(reference).collect();
-    let parts: Vec<Part> = resolved.iter().map(part).collect();
+    let parts: Vec<SessionPrelude> = resolved.iter().map(part).collect();
     let needed = resolved.iter().filter(|one| !one.selected);
     let needed = needed.map(|one| (one.candidate.version.id.clone(), one.required_by.clone())).collect();
     Ok(Frozen { refs, ..narrowed(parts, &needed, &[], granting)? })
@@ -290,7 +290,7 @@ impl Engine {
     /// The preludes of a session that was stored: the same as when it began, or none at all.
     pub(super) async fn thawed(
         &self,
-        settings: &settings::Sessions,
+        settings: &settings::SessionSettings,
         owner: &str,
         recipe: Recipe,
     ) -> Result<Frozen, SessionError> {
@@ -337,7 +337,7 @@ pub fn of_server(prelude: Arc<Prelude>, granting: &Granting<'_>) -> Result<Froze
         filtered(&prelude, &tools, granting)?;
         return Ok(Frozen::of_server(Some(prelude), own));
     }
-    narrowed(prelude.sources().iter().map(Part::of).collect(), &BTreeMap::new(), &[], granting)
+    narrowed(prelude.sources().iter().map(SessionPrelude::of).collect(), &BTreeMap::new(), &[], granting)
 }
 
 /// The functions of `prelude/` over a store, for a session that may write.
@@ -348,7 +348,7 @@ pub fn writing(store: &Preludes, owner: &str, granting: &Granting<'_>) -> Result
         None => tools,
     };
     let text = wrapper(Access::Write);
-    let part = Part::of(&Source { id: "prelude", text: &text, needs: &[], origin: "host" });
+    let part = SessionPrelude::of(&Source { id: "prelude", text: &text, needs: &[], origin: "host" });
     let frozen = narrowed(vec![part], &BTreeMap::new(), &tools.names(), granting)?;
     Ok(Frozen { tools: Some(tools), ..frozen })
 }
@@ -361,15 +361,18 @@ fn tools_of(store: &Preludes, owner: &str) -> PreludeTools {
 /// Compiles sources and takes away what is not granted. `needed` are the parts that are only there because others,
 /// which it names, need them; `tools` are the host tools behind the prelude.
 fn narrowed(
-    parts: Vec<Part>,
+    parts: Vec<SessionPrelude>,
     needed: &BTreeMap<String, Vec<String>>,
     tools: &[String],
     granting: &Granting<'_>,
 ) -> Result<Frozen, SessionError> {
     let chosen: Vec<String> = parts.iter().map(|part| part.id.clone()).collect();
-    let parts: Vec<Part> = {
+    let parts: Vec<SessionPrelude> = {
         let taken = |id: &str| chosen.iter().any(|one| one == id);
-        parts.into_iter().chain(granting.host.sources(&taken).map(|source| Part::of(&source))).collect()
+        parts
+            .into_iter()
+            .chain(granting.host.sources(&taken).map(|source| SessionPrelude::of(&source)))
+            .collect()
     };
     let own = granting.host.tools(granting.role);
     let tools: Vec<String> =
@@ -415,9 +418,9 @@ fn indirect(id: &str, by: &[String]) -> String {
     )
 }
 
-fn part(one: &Resolved) -> Part {
+fn part(one: &Resolved) -> SessionPrelude {
     let version = &one.candidate.version;
-    Part {
+    SessionPrelude {
         id: version.id.clone(),
         origin: format!("store:{}@{}", version.id, version.version),
         text: one.candidate.source.clone(),
@@ -425,7 +428,7 @@ fn part(one: &Resolved) -> Part {
     }
 }
 
-fn compile(parts: &[Part], policy: Policy) -> Result<Prelude, SessionError> {
+fn compile(parts: &[SessionPrelude], policy: Policy) -> Result<Prelude, SessionError> {
     let parts: Vec<Source<'_>> = parts
         .iter()
         .map(|part| Source { id: &part.id, text: &part.text, needs: &part.needs, origin: &part.origin })

@@ -6,14 +6,14 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::text::moment;
 use super::preludes::Recipe;
-use super::{Facts, State};
+use super::{SessionFacts, SessionState};
 
 /// The form of what is stored. A form that this server cannot read takes the next number.
 pub const FORMAT: u32 = 1;
 
 /// What a session is made of; never changes.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Origin {
+pub struct SessionOrigin {
     /// The form.
     pub format: u32,
     /// Its preludes, by content.
@@ -54,7 +54,7 @@ pub struct Meta {
 
 impl Meta {
     /// Of a session in this state.
-    pub fn of(facts: &Facts, state: &State) -> Meta {
+    pub fn of(facts: &SessionFacts, state: &SessionState) -> Meta {
         Meta {
             prints: state.prints.entries(),
             tool_calls: state.tool_calls.entries(),
@@ -64,7 +64,7 @@ impl Meta {
     }
 
     /// The same without what it remembers of its past.
-    pub fn without_logs(facts: &Facts, state: &State) -> Meta {
+    pub fn without_logs(facts: &SessionFacts, state: &SessionState) -> Meta {
         Meta {
             title: facts.title.clone(),
             mode: facts.mode.name().to_owned(),

@@ -16,7 +16,7 @@ use super::super::text::{cut, json_bytes, moment};
 use super::super::{Answered, Engine, envelope};
 use super::error::SessionError;
 use super::preludes::{self, Frozen, Granting, apart};
-use super::{Mode, New, Sessions, args};
+use super::{Mode, NewSession, Sessions, args};
 
 /// Keys and bytes of tags.
 const TAGS: (usize, usize) = (32, 4096);
@@ -59,7 +59,7 @@ impl Engine {
         let owner = sessions.owner(caller);
         let frozen = self.frozen(settings, owner, mode, granted.as_ref(), wanted, scoped).await?;
         let warnings = self.hidden_servers(&frozen, &grants);
-        let new = New {
+        let new = NewSession {
             title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
             mode,
             ttl: ttl(&given, settings.ttl)?,
@@ -140,7 +140,7 @@ impl Engine {
     /// What programs of the session find besides the language.
     async fn frozen(
         &self,
-        settings: &settings::Sessions,
+        settings: &settings::SessionSettings,
         owner: Arc<str>,
         mode: Mode,
         role: Option<&Role>,

@@ -30,7 +30,7 @@ pub use self::plan::PlayedTask;
 use self::planner::{Meter, Metered};
 use self::report::Report;
 use super::api::{Args, Caller, Signals};
-use super::debug::Facts;
+use super::debug::CallFacts;
 use super::reason::Reason;
 use super::recordings::end_run;
 use super::resources::random_id;
@@ -319,10 +319,10 @@ fn failed((object, reason): (Json, String)) -> Answered {
 }
 
 /// What `lisp_debug` remembers of a task.
-fn facts(task: &str, object: &Json, report: &Report<'_>) -> Facts {
+fn facts(task: &str, object: &Json, report: &Report<'_>) -> CallFacts {
     let turns = object["execution"]["turn_count"].as_u64().unwrap_or(0);
     let calls = report.spent.calls as u64;
-    Facts {
+    CallFacts {
         program: Some(task.to_owned()),
         result_bytes: object["execution"]["result_bytes"].as_u64().unwrap_or(0) as usize,
         calls: report.ledger.iter().map(super::debug::call_entry).collect(),
@@ -336,7 +336,7 @@ fn facts(task: &str, object: &Json, report: &Report<'_>) -> Facts {
             "retries": turns.saturating_sub(1),
             "program_bytes": object["program"].as_str().map_or(0, str::len),
         })),
-        ..Facts::default()
+        ..CallFacts::default()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_agent::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_agent::model::{Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request, TextSink};
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 
@@ -69,7 +69,7 @@ impl Metered {
 }
 
 impl Model for Metered {
-    fn reply(&self, request: Arc<Request>, _: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+    fn reply(&self, request: Arc<Request>, _: Option<TextSink>) -> Pending<Result<Reply, ModelError>> {
         let request = Arc::new(self.request(&request));
         let bytes =
             request.system.len() + request.messages.iter().map(|one| one.content.len()).sum::<usize>();

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::{Decision, Resumption};
-use ptc_store::tickets::{Taken, TicketError, Waiting};
+use ptc_store::tickets::{TakenTicket, TicketError, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 
 use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
 use super::super::audit;
-use super::super::debug::Facts;
+use super::super::debug::CallFacts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
@@ -217,7 +217,7 @@ impl Engine {
         &self,
         caller: &Caller,
         desk: &Desk,
-        (taken, permit): (Taken, Permit),
+        (taken, permit): (TakenTicket, Permit),
         (head, resumption): (Head, Resumption),
         signals: &Signals,
     ) -> Handled {
@@ -248,22 +248,22 @@ impl Engine {
             return Err(CallError::Cancelled);
         };
         match ended {
-            Err(Gone::Unused(why)) if rejects && is_final(&why) => {
+            Err(ResumeError::Unused(why)) if rejects && is_final(&why) => {
                 Ok(self.end(desk, taken, &before, &message_of(&why)).await)
             }
-            Err(Gone::Unused(why)) => {
+            Err(ResumeError::Unused(why)) => {
                 // Nothing was done now: the ticket can be used as before.
                 let id = taken.lease.id().to_owned();
                 let _ = blocking(move || tickets.release(&taken)).await;
                 Ok(self.with_made(desk, &id, Some(&before), *why).await)
             }
-            Err(Gone::Call(error)) => Err(error),
+            Err(ResumeError::Call(error)) => Err(error),
             Ok(ended) => Ok(settle(tickets, taken, ended).await),
         }
     }
 
     /// Ends a program whose calls are rejected and that does not go on, and says what it has made.
-    async fn end(&self, desk: &Desk, taken: Taken, before: &Before, because: &str) -> Answered {
+    async fn end(&self, desk: &Desk, taken: TakenTicket, before: &Before, because: &str) -> Answered {
         let tickets = desk.tickets.clone();
         match self.made(desk, taken.lease.id(), Some(before)).await {
             Ok(made) => {
@@ -350,7 +350,7 @@ impl Engine {
     async fn ticket_journal(
         &self,
         desk: &Desk,
-        taken: &Taken,
+        taken: &TakenTicket,
         scope: &str,
     ) -> Result<Option<Arc<HeldJournal>>, String> {
         match self.once.as_ref().filter(|once| desk.tickets.is_beside(once.effects())) {
@@ -365,9 +365,9 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        (permit, taken): (Permit, &Taken),
+        (permit, taken): (Permit, &TakenTicket),
         signals: &Signals,
-    ) -> Result<Ended, Gone> {
+    ) -> Result<Ended, ResumeError> {
         // A ticket of an earlier version does not say who began.
         let owner = Some(&*head.owner).filter(|owner| !owner.is_empty()).map(Arc::from);
         let caller = &Caller { owner: owner.unwrap_or_else(|| caller.owner.clone()), ..caller.clone() };
@@ -376,7 +376,7 @@ impl Engine {
             return self.session_goes_on(caller, head, resumption, (permit, receipt), signals).await;
         }
         if head.grants != self.grants_digest(&Grants::all(), None) {
-            return Err(Gone::Unused(Box::new(stale(
+            return Err(ResumeError::Unused(Box::new(stale(
                 "what programs may use has changed since the program began",
             ))));
         }
@@ -391,12 +391,12 @@ impl Engine {
         let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = self.pool.run(self.owned(program, caller, &permit));
         let waited = evaluate::wait(running, self.settings.program_timeout, signals, &calls).await;
-        let outcome = waited.map_err(Gone::Call)?;
+        let outcome = waited.map_err(ResumeError::Call)?;
         execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
         let noted = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
-        let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
+        let facts = CallFacts { program: Some(head.source.clone()), ..CallFacts::default() };
         let ran = Ran { outcome, noted, ledger: calls.finish() };
         Ok(self.eval_ended(caller, head, schema.as_ref(), ran, facts).await)
     }
@@ -496,7 +496,7 @@ impl Desk {
         parked: Parked,
         decisions: Vec<(u64, Decision)>,
         waited: &AtomicBool,
-    ) -> Result<(Taken, Head, Resumption), NotTaken> {
+    ) -> Result<(TakenTicket, Head, Resumption), NotTaken> {
         let Parked { head, held } = parked;
         let lines = audit::lines(held.pending(), &decisions);
         let asked = Resumption::new(held.clone(), decisions)
@@ -531,7 +531,7 @@ async fn apart<T: Send + 'static>(
 }
 
 /// Why a program did not go on.
-pub enum Gone {
+pub enum ResumeError {
     /// Nothing of it was done; this is why.
     Unused(Box<Answered>),
     /// Nobody waits for it any more.

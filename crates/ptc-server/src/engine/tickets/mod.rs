@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use ptc_host::{Held, PendingCall, now_ms, visible};
 use ptc_lisp::analyze::Manifest;
-use ptc_store::tickets::{Listed, NewTicket, Room, SCOPE, TicketError, Tickets};
+use ptc_store::tickets::{ListedTicket, NewTicket, SCOPE, TicketError, TicketQuota, Tickets};
 use ptc_store::{Store, StoreError};
 use ptc_upstream::Grants;
 use ptc_upstream::pins::digest as digest_of;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::decide::{Choice, Decided, Gone, Which, stale};
+pub use self::decide::{Choice, Decided, ResumeError, Which, stale};
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::ruling::in_short as decisions_in_short;
@@ -31,7 +31,7 @@ pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 pub use self::settle::{Ended, kept};
 use super::api::{Approval, Caller, Reply, Signals};
-use super::debug::Facts;
+use super::debug::CallFacts;
 use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
 use super::receipt::{Filled, Receipt};
@@ -61,7 +61,7 @@ struct Claims {
 
 /// A ticket that is about to be kept.
 #[derive(Debug)]
-pub struct New {
+pub struct UnkeptTicket {
     id: String,
     owner: Arc<str>,
     kind: &'static str,
@@ -73,7 +73,7 @@ pub struct New {
     pub reply: Reply,
 }
 
-impl New {
+impl UnkeptTicket {
     /// Until when it can be used.
     pub fn expires_ms(&self) -> i64 {
         self.expires_ms
@@ -148,7 +148,7 @@ impl Engine {
         caller: &Caller,
         mut head: Head,
         held: Held,
-    ) -> Result<New, Box<Answered>> {
+    ) -> Result<UnkeptTicket, Box<Answered>> {
         let Some(desk) = &self.desk else {
             return Err(Box::new(fixed(Reason::RUNTIME, "nobody can be asked for approval here", "")));
         };
@@ -190,7 +190,7 @@ impl Engine {
             ApprovalBy::Model => for_models(approval),
             ApprovalBy::Person => required(approval, self.page.get()),
         };
-        Ok(New { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
+        Ok(UnkeptTicket { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
     }
 
     /// What a program with these grants may call, as it is now, for whoever decides about it.
@@ -221,13 +221,20 @@ impl Engine {
     }
 
     /// Keeps a new ticket, with the answer that shows it if its request may come again.
-    pub(super) async fn keep_ticket(&self, new: New, facts: Facts, signals: &Signals) -> Answered {
+    pub(super) async fn keep_ticket(
+        &self,
+        new: UnkeptTicket,
+        facts: CallFacts,
+        signals: &Signals,
+    ) -> Answered {
         let Some(desk) = &self.desk else { return fixed(Reason::RUNTIME, "there are no tickets", "") };
         let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
         let (tickets, filled) = (desk.tickets.clone(), Receipt::of(signals).map(|one| one.filled(&answered)));
         let kept = filled.is_some();
-        let room =
-            Room { tickets: self.settings.tickets_per_owner, bytes: self.settings.ticket_bytes_per_owner };
+        let room = TicketQuota {
+            tickets: self.settings.tickets_per_owner,
+            bytes: self.settings.ticket_bytes_per_owner,
+        };
         let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
         match changing(put).await {
             Ok(()) => Answered { facts, kept, ..answered },
@@ -242,7 +249,7 @@ impl Engine {
         let Some(desk) = &self.desk else { return Ok(Vec::new()) };
         let (tickets, owner) = (desk.tickets.clone(), account(caller));
         let listed = blocking(move || tickets.list_open(&owner)).await.map_err(|error| error.to_string())?;
-        let entry = |ticket: Listed| {
+        let entry = |ticket: ListedTicket| {
             let mut entry = ticket.about;
             // Tickets of earlier versions hold no text for people.
             for call in entry["pending"].as_array_mut().into_iter().flatten() {

@@ -1,17 +1,17 @@
 //! What came of a ticket: it is noted together with what the program left behind, or the ticket stays open with its decision
 //! for whoever decides the same again.
 
-use ptc_store::tickets::{Taken, TicketError, Tickets};
+use ptc_store::tickets::{TakenTicket, TicketError, Tickets};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
 use tokio::task::AbortHandle;
 
-use super::super::debug::Facts;
+use super::super::debug::CallFacts;
 use super::super::lease::{lease_ms, renewal};
 use super::super::text::cut;
 use super::super::{Answered, envelope};
 use super::decide::answer;
-use super::{New, blocking, changing, refused};
+use super::{UnkeptTicket, blocking, changing, refused};
 use crate::engine::Reason;
 
 /// Bytes of an answer that stay with a ticket that was used.
@@ -24,7 +24,7 @@ pub enum Ended {
     /// It is over, and the store did not keep what it left behind, or did not say so.
     Unkept(Box<Answered>),
     /// It waits again.
-    Waits(Box<New>, Box<Facts>),
+    Waits(Box<UnkeptTicket>, Box<CallFacts>),
 }
 
 /// Says again and again that this server goes on with a ticket, until it is dropped.
@@ -73,7 +73,7 @@ pub fn rejected(because: &str) -> Answered {
 }
 
 /// Notes what came of a ticket, and keeps the next one.
-pub async fn settle(tickets: Tickets, taken: Taken, ended: Ended) -> Answered {
+pub async fn settle(tickets: Tickets, taken: TakenTicket, ended: Ended) -> Answered {
     let (answered, next) = match ended {
         // A session that is gone keeps nothing, however often the program goes on.
         Ended::Unkept(answered) if !is_final(&answered) => return unkept(tickets, taken, *answered).await,
@@ -89,7 +89,7 @@ pub async fn settle(tickets: Tickets, taken: Taken, ended: Ended) -> Answered {
     }
     let (kept, at, lease) = (kept(&answered), tickets.clone(), taken.lease.clone());
     let noted = changing(move || {
-        let next = next.as_deref().map(New::row);
+        let next = next.as_deref().map(UnkeptTicket::row);
         at.done(&lease, &kept, next.as_ref())
     });
     match noted.await {
@@ -117,7 +117,7 @@ pub async fn settle(tickets: Tickets, taken: Taken, ended: Ended) -> Answered {
 }
 
 /// What is said of a program that the store did not keep with its session: the ticket is open, with its decision.
-async fn unkept(tickets: Tickets, taken: Taken, answered: Answered) -> Answered {
+async fn unkept(tickets: Tickets, taken: TakenTicket, answered: Answered) -> Answered {
     let feedback = match answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name) {
         true => {
             // What the store has not answered may hold it up; whichever comes first counts, and the other changes nothing.
@@ -139,8 +139,8 @@ async fn unkept(tickets: Tickets, taken: Taken, answered: Answered) -> Answered 
 
 /// Gives a ticket back with its decision, for whoever decides the same again. One that cannot be given back now is free
 /// when its lease is over.
-pub async fn given_back(tickets: Tickets, taken: Taken) {
-    let given_up = Taken { again: true, ..taken };
+pub async fn given_back(tickets: Tickets, taken: TakenTicket) {
+    let given_up = TakenTicket { again: true, ..taken };
     let _ = blocking(move || tickets.release(&given_up)).await;
 }
 

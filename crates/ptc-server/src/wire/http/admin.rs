@@ -33,7 +33,7 @@ pub async fn export(
     http.administer(&peer, &headers, exported).await
 }
 
-type Fields = Vec<(&'static str, Json)>;
+type FormFields = Vec<(&'static str, Json)>;
 
 enum Failed {
     Prelude(PreludeError),
@@ -51,7 +51,7 @@ impl Http {
         &self,
         peer: &Peer,
         headers: &HeaderMap,
-        work: impl FnOnce(&Preludes) -> Result<Fields, Failed> + Send + 'static,
+        work: impl FnOnce(&Preludes) -> Result<FormFields, Failed> + Send + 'static,
     ) -> Result<Response, Refusal> {
         if !self.tokens.has_admin() {
             return Err(Refusal::NOT_FOUND);
@@ -94,7 +94,7 @@ impl Http {
     }
 }
 
-fn exported(preludes: &Preludes) -> Result<Fields, Failed> {
+fn exported(preludes: &Preludes) -> Result<FormFields, Failed> {
     let listed = preludes.list()?;
     let wanted = listed.iter().map(|one| Ref::current(&one.id)).collect::<Result<Vec<_>, _>>()?;
     let folder = std::env::temp_dir().join(format!("ptc-export-{}", random::<12>()));
@@ -104,7 +104,7 @@ fn exported(preludes: &Preludes) -> Result<Fields, Failed> {
     result
 }
 
-fn written(preludes: &Preludes, wanted: &[Ref], folder: &Path) -> Result<Fields, Failed> {
+fn written(preludes: &Preludes, wanted: &[Ref], folder: &Path) -> Result<FormFields, Failed> {
     ptc_system::private::folder(folder).map_err(|_| Failed::Files)?;
     let written = preludes.export_bundle(wanted, folder).map_err(|error| match error {
         // All defaults are wanted, so two versions of one prelude are its default and a pin to another.

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::sessions::{Agreed, Replies, Session};
+use super::sessions::{Agreed, HttpSession, Replies};
 use crate::wire::adapter::Adapter;
 use crate::wire::identity::random;
 use crate::wire::incoming::{self, Message};
@@ -56,7 +56,7 @@ pub fn is_stream(response: &Response) -> bool {
 pub async fn serve(
     adapter: Adapter,
     shelf: Option<&Shelf>,
-    session: &Arc<Session>,
+    session: &Arc<HttpSession>,
     parts: Parts,
     message: Message,
 ) -> Response {
@@ -68,7 +68,7 @@ pub async fn serve(
         request.request.extensions_mut().insert(parts);
     }
     let gone = CancellationToken::new();
-    let (line, mut said) = Line::new(session.clone(), request, shelf);
+    let (line, mut said) = DialogueTransport::new(session.clone(), request, shelf);
     let running = serve_directly_with_ct(adapter, line, client(session.agreed), gone.clone());
     tokio::spawn(running.waiting());
     let gone = gone.drop_guard();
@@ -93,7 +93,7 @@ pub async fn serve(
 }
 
 /// Leaves a reply to a question of another server.
-pub async fn pass_on(shelf: &Shelf, session: &Session, reply: &Json) {
+pub async fn pass_on(shelf: &Shelf, session: &HttpSession, reply: &Json) {
     let (shelf, owner, body) = (shelf.clone(), owner(session), reply.to_string());
     let id = reply["id"].as_str().filter(|id| id.starts_with(NAME) && id.len() <= ID_BYTES);
     let Some(id) = id.filter(|_| body.len() <= LEFT_BYTES).map(str::to_owned) else { return };
@@ -108,7 +108,7 @@ pub async fn pass_on(shelf: &Shelf, session: &Session, reply: &Json) {
 }
 
 /// Whose replies they are.
-fn owner(session: &Session) -> String {
+fn owner(session: &HttpSession) -> String {
     format!("replies to {}", session.id)
 }
 
@@ -154,8 +154,8 @@ struct Said {
 }
 
 /// What `rmcp` sees of a dialogue.
-struct Line {
-    session: Arc<Session>,
+struct DialogueTransport {
+    session: Arc<HttpSession>,
     /// What ids of questions begin with.
     name: Arc<str>,
     request: Option<Box<ClientJsonRpcMessage>>,
@@ -166,18 +166,18 @@ struct Line {
     over: CancellationToken,
 }
 
-impl Drop for Line {
+impl Drop for DialogueTransport {
     fn drop(&mut self) {
         self.session.leave(&self.name);
     }
 }
 
-impl Line {
+impl DialogueTransport {
     fn new(
-        session: Arc<Session>,
+        session: Arc<HttpSession>,
         request: ClientJsonRpcMessage,
         shelf: Option<&Shelf>,
-    ) -> (Line, Receiver<Said>) {
+    ) -> (DialogueTransport, Receiver<Said>) {
         let (said, heard) = channel(WAITING);
         let (sender, replies) = channel(WAITING);
         let (asked, open) = watch::channel(None);
@@ -187,7 +187,7 @@ impl Line {
         }
         session.listen(name.clone(), sender);
         let (request, over) = (Some(Box::new(request)), CancellationToken::new());
-        (Line { session, name, request, replies, said, asked, over }, heard)
+        (DialogueTransport { session, name, request, replies, said, asked, over }, heard)
     }
 
     /// A message as the client gets it: numbers of questions become ids that its session has once.
@@ -215,19 +215,19 @@ impl Line {
 /// Nobody reads the answer any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
-struct Gone;
+struct ReaderGone;
 
-impl rmcp::transport::Transport<RoleServer> for Line {
-    type Error = Gone;
+impl rmcp::transport::Transport<RoleServer> for DialogueTransport {
+    type Error = ReaderGone;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), ReaderGone>> + Send + 'static {
         let (message, said, over) = (self.said(&item), self.said.clone(), self.over.clone());
         async move {
             let last = message.last;
-            let sent = said.send(message).await.map_err(|_| Gone);
+            let sent = said.send(message).await.map_err(|_| ReaderGone);
             if last || sent.is_err() {
                 over.cancel();
             }
@@ -253,7 +253,7 @@ impl rmcp::transport::Transport<RoleServer> for Line {
         }
     }
 
-    async fn close(&mut self) -> Result<(), Gone> {
+    async fn close(&mut self) -> Result<(), ReaderGone> {
         Ok(())
     }
 }

@@ -19,12 +19,12 @@ use super::Http;
 use super::dialogue;
 use super::metrics::Counted;
 use super::refusal::Refusal;
-use super::sessions::{Agreed, Full, NotBegun, Session};
+use super::sessions::{Agreed, HttpSession, NotBegun, SessionsFull};
 use super::tokens::Identity;
 use crate::engine::{Args, Caller, Transport};
 use crate::options::LogLevel;
 use crate::wire::adapter::{self, Arrival, Stop};
-use crate::wire::incoming::{self, Kind, Message, STATELESS};
+use crate::wire::incoming::{self, Message, MessageKind, STATELESS};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -57,14 +57,14 @@ impl Http {
         Ok(StatusCode::ACCEPTED.into_response())
     }
 
-    fn close(&self, session: &Session) {
+    fn close(&self, session: &HttpSession) {
         if self.sessions.end(&session.id) {
             self.engine.close_owner(&session.id);
             self.log.write(LogLevel::Info, "http_session_closed", None, json!({"why": "client"}));
         }
     }
 
-    fn session(&self, identity: &Identity, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+    fn session(&self, identity: &Identity, headers: &HeaderMap) -> Result<Arc<HttpSession>, Refusal> {
         let id = headers.get(SESSION).ok_or(Refusal::MISSING_SESSION)?;
         let id = id.to_str().map_err(|_| Refusal::NO_SESSION)?;
         self.sessions.find(id, &identity.owner, Instant::now()).ok_or(Refusal::NO_SESSION)
@@ -114,14 +114,16 @@ impl Http {
         parts: Parts,
         message: Message,
     ) -> Result<Response, Refusal> {
-        let Kind::Request(_) = message.kind else { return Err(Refusal::NEEDS_ID) };
+        let MessageKind::Request(_) = message.kind else { return Err(Refusal::NEEDS_ID) };
         if parts.headers.contains_key(SESSION) {
             return Err(Refusal::UNWANTED_SESSION);
         }
         let agreed = Agreed { protocol: message.agreed(), forms: message.has_forms() };
         let session = self.sessions.open(&identity.owner, agreed).map_err(|full| match full {
-            Full::Owner => rpc(StatusCode::TOO_MANY_REQUESTS, &message, "session owner limit exceeded"),
-            Full::Server => rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server saturated"),
+            SessionsFull::Owner => {
+                rpc(StatusCode::TOO_MANY_REQUESTS, &message, "session owner limit exceeded")
+            }
+            SessionsFull::Server => rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server saturated"),
         })?;
         if let Some(client) = message.client() {
             let _ = session.client.set(client);
@@ -164,14 +166,14 @@ impl Http {
             }
             _ => parts.headers.insert(VERSION, HeaderValue::from_static(session.agreed.protocol)),
         };
-        let Kind::Request(id) = &message.kind else {
+        let MessageKind::Request(id) = &message.kind else {
             if let Some(id) = message.cancels() {
                 session.cancel(&id);
             }
             if message.method == "exit" {
                 self.close(&session);
             }
-            if message.kind == Kind::Reply
+            if message.kind == MessageKind::Reply
                 && let Some(reply) = session.reply(message.json)
                 && let Some(shelf) = self.engine.shelf()
             {

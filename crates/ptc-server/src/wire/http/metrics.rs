@@ -16,7 +16,7 @@ use ptc_http::{Hold, Peer};
 use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
-use crate::engine::Stored;
+use crate::engine::StoreCounts;
 
 /// What is counted about requests.
 #[derive(Debug, Default)]
@@ -100,9 +100,9 @@ pub async fn metrics(
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response())
 }
 
-fn page(http: &Http, stored: Option<Option<Stored>>) -> String {
+fn page(http: &Http, stored: Option<Option<StoreCounts>>) -> String {
     let engine = http.engine.metrics();
-    let mut page = Page { text: String::new(), instance: escaped(&http.options.http_instance_label) };
+    let mut page = MetricsPage { text: String::new(), instance: escaped(&http.options.http_instance_label) };
     let (in_flight, queued) = (engine.in_flight as u64, engine.queued as u64);
     page.one("ptc_calls_in_flight", "gauge", "Programs that run or wait for tools.", in_flight);
     page.one("ptc_calls_queued", "gauge", "Calls that wait for their turn.", queued);
@@ -114,7 +114,7 @@ fn page(http: &Http, stored: Option<Option<Stored>>) -> String {
     if let Some(stored) = stored {
         page.one("ptc_store_up", "gauge", "1 if the store answers.", u64::from(stored.is_some()));
     }
-    if let Some(Stored { tickets, unknown }) = stored.flatten() {
+    if let Some(StoreCounts { tickets, unknown }) = stored.flatten() {
         page.one("ptc_tickets_waiting", "gauge", "Programs of the store that wait for a person.", tickets);
         page.one("ptc_outcomes_unknown", "gauge", "Calls of the store without an answer.", unknown);
     }
@@ -148,12 +148,12 @@ fn page(http: &Http, stored: Option<Option<Stored>>) -> String {
     page.text
 }
 
-struct Page {
+struct MetricsPage {
     text: String,
     instance: String,
 }
 
-impl Page {
+impl MetricsPage {
     fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
         self.many(name, kind, help, vec![(String::new(), value)]);
     }

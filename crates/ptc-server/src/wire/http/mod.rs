@@ -40,7 +40,7 @@ use self::limiter::{Door, Limiter};
 use self::metrics::Counters;
 pub use self::page::Page;
 use self::refusal::Refusal;
-use self::sessions::Sessions;
+use self::sessions::HttpSessions;
 use self::tokens::Identity;
 pub use self::tokens::{Tokens, TokensError};
 use super::adapter::{Adapter, Arrival, Stop};
@@ -70,7 +70,7 @@ pub struct Http {
     preludes: Option<Preludes>,
     guard: Guard,
     limiter: Limiter,
-    sessions: Sessions,
+    sessions: HttpSessions,
     connections: Arc<Connections>,
     bodies: Bodies,
     counters: Counters,
@@ -113,7 +113,7 @@ impl Http {
             asks: engine.approves(),
             guard: Guard::new(options),
             limiter: Limiter::new(options),
-            sessions: Sessions::new(options),
+            sessions: HttpSessions::new(options),
             connections: Connections::new(bounds(options)),
             bodies: bodies(options),
             counters: Counters::default(),

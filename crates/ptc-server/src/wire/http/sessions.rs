@@ -17,7 +17,7 @@ use crate::wire::identity::random;
 
 /// A session.
 #[derive(Debug)]
-pub struct Session {
+pub struct HttpSession {
     /// Its id, which clients send with every request.
     pub id: Arc<str>,
     /// The owner of the token that opened it.
@@ -29,7 +29,7 @@ pub struct Session {
     born: Instant,
     /// Set when it is over: nobody waits for its requests any more.
     left: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<HttpSessionState>,
 }
 
 /// What a client and the server agreed on.
@@ -42,7 +42,7 @@ pub struct Agreed {
 }
 
 #[derive(Debug)]
-struct State {
+struct HttpSessionState {
     used: Instant,
     under_way: HashMap<String, Stop>,
     dialogues: HashMap<Arc<str>, Replies>,
@@ -54,7 +54,7 @@ pub type Replies = Sender<(u64, Json)>;
 /// A request under way; dropped when it is done.
 #[derive(Debug)]
 pub struct UnderWay {
-    session: Arc<Session>,
+    session: Arc<HttpSession>,
     id: String,
 }
 
@@ -75,8 +75,8 @@ pub enum NotBegun {
     Busy,
 }
 
-impl Session {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl HttpSession {
+    fn state(&self) -> MutexGuard<'_, HttpSessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,7 +135,7 @@ impl Session {
 
 /// Why there is no new session.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Full {
+pub enum SessionsFull {
     /// The owner has as many as one may have.
     Owner,
     /// There are as many as there may be.
@@ -144,14 +144,14 @@ pub enum Full {
 
 /// All sessions.
 #[derive(Debug)]
-pub struct Sessions {
+pub struct HttpSessions {
     most: usize,
     most_of_owner: usize,
     ttl: Duration,
     idle: Duration,
     /// Whether other servers may have opened sessions whose requests come here.
     shared: bool,
-    open: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+    open: Mutex<HashMap<Arc<str>, Arc<HttpSession>>>,
     /// Sessions that clients ended here; the oldest are forgotten.
     ended: Mutex<VecDeque<Arc<str>>>,
 }
@@ -159,11 +159,11 @@ pub struct Sessions {
 /// Sessions that clients ended and that are remembered.
 const ENDED: usize = 4096;
 
-impl Sessions {
+impl HttpSessions {
     /// None yet.
-    pub fn new(options: &Options) -> Sessions {
+    pub fn new(options: &Options) -> HttpSessions {
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        Sessions {
+        HttpSessions {
             most: count(options.http_max_sessions),
             most_of_owner: count(options.http_max_sessions_per_owner),
             ttl: Duration::from_millis(options.http_session_ttl_ms),
@@ -174,12 +174,12 @@ impl Sessions {
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Session>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a session.
-    pub fn open(&self, owner: &Arc<str>, agreed: Agreed) -> Result<Arc<Session>, Full> {
+    pub fn open(&self, owner: &Arc<str>, agreed: Agreed) -> Result<Arc<HttpSession>, SessionsFull> {
         let id = match self.shared {
             true => session_id::sealed(owner, agreed, seconds()),
             false => format!("mcp_{}", random::<24>()),
@@ -193,30 +193,31 @@ impl Sessions {
         owner: &Arc<str>,
         agreed: Agreed,
         born: Instant,
-    ) -> Result<Arc<Session>, Full> {
+    ) -> Result<Arc<HttpSession>, SessionsFull> {
         let mut all = self.all();
         if all.values().filter(|session| session.owner == *owner).count() >= self.most_of_owner {
-            return Err(Full::Owner);
+            return Err(SessionsFull::Owner);
         }
         if all.len() >= self.most {
-            return Err(Full::Server);
+            return Err(SessionsFull::Server);
         }
-        let state = State { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
+        let state =
+            HttpSessionState { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
         let (owner, client, state) = (owner.clone(), OnceLock::new(), Mutex::new(state));
-        let session = Arc::new(Session { id, owner, agreed, client, born, left: Arc::default(), state });
+        let session = Arc::new(HttpSession { id, owner, agreed, client, born, left: Arc::default(), state });
         all.insert(session.id.clone(), session.clone());
         Ok(session)
     }
 
     /// The session of that id, if that owner has it and its time is not over.
-    pub fn find(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<Session>> {
+    pub fn find(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<HttpSession>> {
         let found = self.all().get(id).cloned();
         let found = found.or_else(|| self.adopted(id, owner, now));
         found.filter(|session| session.owner == *owner && !self.over(session, now))
     }
 
     /// A session that another server opened, or this one before it was started anew.
-    fn adopted(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<Session>> {
+    fn adopted(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<HttpSession>> {
         if !self.shared || self.ended().iter().any(|ended| &**ended == id) {
             return None;
         }
@@ -241,7 +242,7 @@ impl Sessions {
         self.close(id)
     }
 
-    fn over(&self, session: &Session, now: Instant) -> bool {
+    fn over(&self, session: &HttpSession, now: Instant) -> bool {
         let state = session.state();
         let idle = state.under_way.is_empty() && now.duration_since(state.used) > self.idle;
         now.duration_since(session.born) > self.ttl || idle
@@ -255,7 +256,7 @@ impl Sessions {
 
     /// Ends the sessions whose time is over, and gives their ids.
     pub fn sweep(&self, now: Instant) -> Vec<Arc<str>> {
-        let over: Vec<Arc<Session>> =
+        let over: Vec<Arc<HttpSession>> =
             self.all().values().filter(|session| self.over(session, now)).cloned().collect();
         over.iter().filter(|session| self.close(&session.id)).map(|session| session.id.clone()).collect()
     }
@@ -279,8 +280,12 @@ mod tests {
     const NEW: Agreed = Agreed { protocol: "2025-11-25", forms: false };
     const OLD: Agreed = Agreed { protocol: "2025-06-18", forms: true };
 
-    fn sessions() -> Sessions {
-        Sessions::new(&Options { http_max_sessions: 3, http_max_sessions_per_owner: 2, ..Options::default() })
+    fn sessions() -> HttpSessions {
+        HttpSessions::new(&Options {
+            http_max_sessions: 3,
+            http_max_sessions_per_owner: 2,
+            ..Options::default()
+        })
     }
 
     #[test]
@@ -288,9 +293,9 @@ mod tests {
         let (sessions, a, b): (_, Arc<str>, Arc<str>) = (sessions(), "a".into(), "b".into());
         let first = sessions.open(&a, NEW).unwrap();
         sessions.open(&a, NEW).unwrap();
-        assert_eq!(sessions.open(&a, NEW).unwrap_err(), Full::Owner);
+        assert_eq!(sessions.open(&a, NEW).unwrap_err(), SessionsFull::Owner);
         sessions.open(&b, NEW).unwrap();
-        assert_eq!(sessions.open(&b, NEW).unwrap_err(), Full::Server);
+        assert_eq!(sessions.open(&b, NEW).unwrap_err(), SessionsFull::Server);
         assert!(sessions.find(&first.id, &b, Instant::now()).is_none(), "of somebody else");
         assert!(sessions.close(&first.id));
         assert!(!sessions.close(&first.id));
@@ -329,7 +334,7 @@ mod tests {
     #[test]
     fn servers_that_share_a_store_know_each_others_sessions() {
         let store = StorePlace(Some("postgres://x".into()));
-        let server = || Sessions::new(&Options { store: store.clone(), ..Options::default() });
+        let server = || HttpSessions::new(&Options { store: store.clone(), ..Options::default() });
         let (first, second, a, b): (_, _, Arc<str>, Arc<str>) = (server(), server(), "a".into(), "b".into());
         let id = first.open(&a, OLD).unwrap().id.clone();
         assert!(second.find(&id, &b, Instant::now()).is_none(), "of somebody else");

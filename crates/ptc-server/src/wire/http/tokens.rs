@@ -44,12 +44,12 @@ pub struct Tokens {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    tokens: Vec<Entry>,
+    tokens: Vec<TokenEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct TokenEntry {
     id: String,
     token_env: Option<String>,
     token_file: Option<String>,
@@ -191,7 +191,7 @@ impl Tokens {
     }
 }
 
-impl Entry {
+impl TokenEntry {
     fn token(&self, at: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<SecretString, String> {
         let token = match (&self.token_env, &self.token_file, &self.token_literal) {
             (Some(name), None, None) => lookup(name)

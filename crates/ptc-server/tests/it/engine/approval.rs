@@ -410,7 +410,7 @@ async fn checks_say_which_calls_will_ask() {
 }
 
 async fn sessions(world: &World, parts: Parts) -> Arc<Engine> {
-    let settings = Settings { sessions: Some(settings::Sessions::default()), ..deciding() };
+    let settings = Settings { sessions: Some(settings::SessionSettings::default()), ..deciding() };
     world.server(settings, parts).await
 }
 
@@ -582,8 +582,11 @@ async fn tickets_of_sessions_that_are_gone_are_gone_and_count_for_nothing() {
     let store = Arc::new(Store::open(":memory:").expect("a store"));
     let stored = Parts { store: Some(store), ticket_keys: keys(&["k1"]), ..Parts::default() };
     for parts in [Parts::default(), stored] {
-        let settings =
-            Settings { sessions: Some(settings::Sessions::default()), tickets_per_owner: 1, ..deciding() };
+        let settings = Settings {
+            sessions: Some(settings::SessionSettings::default()),
+            tickets_per_owner: 1,
+            ..deciding()
+        };
         let engine = world.server(settings, parts).await;
         for end in ["closed", "changed", "forgotten"] {
             let session = super::support::session(&engine).await;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use futures_util::future::BoxFuture;
 use ptc_agent::model::{Llm, Reply as Said, Request};
 use ptc_lisp::prelude::Prelude;
-use ptc_server::engine::settings::{Sessions, Task};
+use ptc_server::engine::settings::{SessionSettings, Task};
 use ptc_server::engine::{Engine, Parts, Profile, Settings};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
@@ -98,7 +98,7 @@ async fn engines(runtime: &Arc<Runtime>, asked: &Arc<AtomicU32>) -> [Result<Arc<
     });
     let settings = || Settings {
         task: Some(Task::default()),
-        ..with_sessions(Profile::Structured, Sessions::default())
+        ..with_sessions(Profile::Structured, SessionSettings::default())
     };
     let prelude = Some(Arc::new(Prelude::compile_text(SOURCE).expect("it is right")));
     let runtime = Some(runtime.clone());

@@ -70,7 +70,7 @@ impl Shop {
         };
         let settings = Settings {
             approval_by: ApprovalBy::Model,
-            sessions: Some(settings::Sessions::default()),
+            sessions: Some(settings::SessionSettings::default()),
             ..patient(Profile::Structured)
         };
         Engine::with(settings, parts).await.expect("it starts")

@@ -135,7 +135,7 @@ async fn fleet() -> Arc<Runtime> {
 
 async fn aggregator() -> Arc<Engine> {
     let parts = Parts { runtime: Some(fleet().await), ..Parts::default() };
-    let settings = with_sessions(Profile::Slim, settings::Sessions::default());
+    let settings = with_sessions(Profile::Slim, settings::SessionSettings::default());
     Engine::with(settings, parts).await.expect("it starts")
 }
 
@@ -172,7 +172,8 @@ async fn the_tools_of_sixteen_upstreams_take_less_than_a_thousand_tokens() {
 #[tokio::test]
 async fn descriptions_are_as_they_were() {
     let engine = aggregator().await;
-    let plain = super::support::engine(with_sessions(Profile::Slim, settings::Sessions::default())).await;
+    let plain =
+        super::support::engine(with_sessions(Profile::Slim, settings::SessionSettings::default())).await;
     let described = |engine: &Engine, name: &str| {
         let tools = engine.tools(&anna());
         tools.into_iter().find(|tool| tool.name == name).expect("it is listed").description

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::roles::Policy;
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Caller, Engine, Parts, Profile, Signals, Transport};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
@@ -20,10 +20,10 @@ fn memory() -> Arc<Store> {
 
 /// A server on a store.
 async fn server(store: &Arc<Store>) -> Arc<Engine> {
-    server_with(store, Sessions::default(), Parts::default()).await
+    server_with(store, SessionSettings::default(), Parts::default()).await
 }
 
-async fn server_with(store: &Arc<Store>, sessions: Sessions, parts: Parts) -> Arc<Engine> {
+async fn server_with(store: &Arc<Store>, sessions: SessionSettings, parts: Parts) -> Arc<Engine> {
     let parts = Parts { store: Some(store.clone()), ..parts };
     Engine::with(with_sessions(Profile::Structured, sessions), parts).await.expect("it starts")
 }
@@ -80,9 +80,12 @@ async fn another_server_finds_all_of_a_session() {
 #[tokio::test]
 async fn a_program_that_is_rolled_back_leaves_only_its_attempt() {
     let store = memory();
-    let first =
-        server_with(&store, Sessions::default(), Parts { runtime: Some(crm().await), ..Parts::default() })
-            .await;
+    let first = server_with(
+        &store,
+        SessionSettings::default(),
+        Parts { runtime: Some(crm().await), ..Parts::default() },
+    )
+    .await;
     let id = session(&first).await;
     result(&first, &id, "(def x 1)").await;
     assert_eq!(result(&first, &id, "(def x 2) (/ 1 0)").await, "arithmetic_error");
@@ -120,8 +123,8 @@ async fn servers_that_share_a_session_see_each_others_changes() {
 async fn of_two_servers_that_evaluate_at_once_one_is_told_that_the_session_is_busy() {
     let store = memory();
     let parts = || async { Parts { runtime: Some(crm().await), ..Parts::default() } };
-    let first = server_with(&store, Sessions::default(), parts().await).await;
-    let second = server_with(&store, Sessions::default(), parts().await).await;
+    let first = server_with(&store, SessionSettings::default(), parts().await).await;
+    let second = server_with(&store, SessionSettings::default(), parts().await).await;
     let id = session(&first).await;
     let waits = json!({"session_id": id, "program": "(def x 1) (tool/call {:server \"crm\" :tool \"get\" :args {:wait 1}})"});
     let signals = Signals::default();
@@ -151,7 +154,7 @@ async fn of_two_servers_that_evaluate_at_once_one_is_told_that_the_session_is_bu
 async fn who_was_replaced_keeps_nothing() {
     let store = memory();
     let parts = Parts { runtime: Some(crm().await), ..Parts::default() };
-    let engine = server_with(&store, Sessions::default(), parts).await;
+    let engine = server_with(&store, SessionSettings::default(), parts).await;
     let id = session(&engine).await;
     result(&engine, &id, "(def x 1)").await;
     // Another server, to which this one seems dead.
@@ -175,7 +178,7 @@ async fn who_was_replaced_keeps_nothing() {
 #[tokio::test]
 async fn limits_count_what_is_in_the_store() {
     let store = memory();
-    let few = || Sessions { most: 3, per_owner: 2, ..Sessions::default() };
+    let few = || SessionSettings { most: 3, per_owner: 2, ..SessionSettings::default() };
     let (first, second) = (
         server_with(&store, few(), Parts::default()).await,
         server_with(&store, few(), Parts::default()).await,
@@ -232,7 +235,7 @@ async fn sessions_belong_to_who_is_behind_the_connection() {
 #[tokio::test]
 async fn copies_in_memory_are_few_and_make_no_difference() {
     let store = memory();
-    let sessions = Sessions { live: 2, most: 100, per_owner: 100, ..Sessions::default() };
+    let sessions = SessionSettings { live: 2, most: 100, per_owner: 100, ..SessionSettings::default() };
     let engine = server_with(&store, sessions, Parts::default()).await;
     let mut ids = Vec::new();
     for n in 0..10 {
@@ -254,12 +257,12 @@ async fn preludes_stay_those_that_a_session_began_with() {
     let preludes = Preludes::new(store.clone());
     preludes.write("base", "(ns base) (defn twice [n] (* 2 n))", &Metadata::new()).expect("it is right");
     let parts = || Parts { preludes: Some(preludes.clone()), ..Parts::default() };
-    let first = server_with(&store, Sessions::default(), parts()).await;
+    let first = server_with(&store, SessionSettings::default(), parts()).await;
     let started = call(&first, "lisp_session_start", json!({"preludes": ["base"]})).await;
     let id = object(&started)["session_id"].as_str().expect("an id").to_owned();
     assert_eq!(result(&first, &id, "(defn four [] (base/twice 2)) (four)").await, "user=> 4");
     preludes.write("base", "(ns base) (defn twice [n] (* 3 n))", &Metadata::new()).expect("it is right");
-    let second = server_with(&store, Sessions::default(), parts()).await;
+    let second = server_with(&store, SessionSettings::default(), parts()).await;
     assert_eq!(result(&second, &id, "[(four) (base/twice 5)]").await, "user=> [4 10]");
     let listed = call(&second, "lisp_session_list_preludes", json!({"session_id": id})).await;
     assert_eq!(object(&listed)["prelude_refs"], object(&started)["prelude_refs"]);
@@ -276,12 +279,12 @@ async fn a_server_with_another_prelude_or_policy_refuses_the_session() {
         Some(Arc::new(Prelude::compile_text(&text).expect("it is right")))
     };
     let with = |body: &str| Parts { prelude: prelude(body), ..Parts::default() };
-    let first = server_with(&store, Sessions::default(), with("(+ n 1)")).await;
+    let first = server_with(&store, SessionSettings::default(), with("(+ n 1)")).await;
     let id = session(&first).await;
     assert_eq!(result(&first, &id, "(def a (lib/f 1)) a").await, "user=> 2");
-    let same = server_with(&store, Sessions::default(), with("(+ n 1)")).await;
+    let same = server_with(&store, SessionSettings::default(), with("(+ n 1)")).await;
     assert_eq!(result(&same, &id, "(lib/f a)").await, "user=> 3");
-    let other = server_with(&store, Sessions::default(), with("(+ n 2)")).await;
+    let other = server_with(&store, SessionSettings::default(), with("(+ n 2)")).await;
     let refused = eval_in(&other, &id, "a").await;
     assert_eq!(object(&refused)["reason"], "prelude_attach_failed");
     assert!(object(&refused)["message"].as_str().is_some_and(|text| text.contains("start a new session")));
@@ -289,14 +292,17 @@ async fn a_server_with_another_prelude_or_policy_refuses_the_session() {
 
     let policy = |grants: &str| {
         let text = format!(r#"{{"default_role": "r", "roles": {{"r": {{"upstream_tools": {grants}}}}}}}"#);
-        Sessions { roles: Some(Arc::new(Policy::parse(&text).expect("it is right"))), ..Sessions::default() }
+        SessionSettings {
+            roles: Some(Arc::new(Policy::parse(&text).expect("it is right"))),
+            ..SessionSettings::default()
+        }
     };
     let narrow = server_with(&store, policy("[]"), Parts::default()).await;
     let id = session(&narrow).await;
     assert_eq!(result(&narrow, &id, "1").await, "user=> 1");
     let same = server_with(&store, policy("[]"), Parts::default()).await;
     assert_eq!(result(&same, &id, "2").await, "user=> 2");
-    for changed in [policy("\"all\""), Sessions::default()] {
+    for changed in [policy("\"all\""), SessionSettings::default()] {
         let other = server_with(&store, changed, Parts::default()).await;
         assert_eq!(result(&other, &id, "3").await, "session_closed");
     }
@@ -310,7 +316,7 @@ async fn sessions_in_a_store_end_by_their_time() {
     let id = object(&started)["session_id"].as_str().expect("an id").to_owned();
     until_none_is_listed(&engine).await;
     assert_eq!(result(&engine, &id, "1").await, "session_closed");
-    let idle = Sessions { idle: Duration::from_millis(200), ..Sessions::default() };
+    let idle = SessionSettings { idle: Duration::from_millis(200), ..SessionSettings::default() };
     let engine = server_with(&store, idle, Parts::default()).await;
     let id = session(&engine).await;
     until_none_is_listed(&engine).await;
@@ -332,7 +338,7 @@ async fn until_none_is_listed(engine: &Engine) {
 async fn a_stop_gives_back_the_sessions_of_programs_that_run() {
     let store = memory();
     let parts = Parts { runtime: Some(crm().await), ..Parts::default() };
-    let engine = server_with(&store, Sessions::default(), parts).await;
+    let engine = server_with(&store, SessionSettings::default(), parts).await;
     let rows = Rows::new(store.clone());
     let waits = "(tool/call {:server \"crm\" :tool \"get\" :args {:wait 1}})";
     let mut ids = Vec::new();

@@ -1,6 +1,6 @@
 //! `lisp_eval`: arguments, results, errors, profiles and their bounds.
 
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{CallError, Caller, Content, Profile, Settings, Signals, Transport};
 use serde_json::json;
 
@@ -92,7 +92,7 @@ async fn r2_2_5_errors_have_their_class() {
 
 #[tokio::test]
 async fn a_program_whose_time_is_over_says_where_it_was() {
-    let sessions = with_sessions(Profile::Slim, Sessions::default());
+    let sessions = with_sessions(Profile::Slim, SessionSettings::default());
     let hasty = Settings { program_timeout: std::time::Duration::from_millis(300), ..sessions };
     let engine = aggregator(hasty).await;
     let session = session(&engine).await;

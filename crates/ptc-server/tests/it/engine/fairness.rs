@@ -49,7 +49,7 @@ fn loops(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_owner_with_six_endless_loops_leaves_all_calls_of_another_answered() {
-    let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+    let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
     let engine = engine(Settings { max_concurrent_calls: 2, ..settings }).await;
     let (greedy, other) = (Caller::new("greedy", Transport::Http), Caller::new("other", Transport::Http));
     let started = call_as(&other, &engine, "lisp_session_start", json!({})).await;

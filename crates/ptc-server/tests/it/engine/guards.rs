@@ -47,7 +47,7 @@ async fn the_cap_on_calls_holds_for_all_parts_of_a_program() {
     let capped = Caps { calls: 2, ..Caps::default() };
     for in_session in [false, true] {
         let world = World::default();
-        let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+        let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
         let engine = world.server(Settings { caps: capped, ..settings }, Parts::default()).await;
         let mut reply = match in_session {
             false => eval(&engine, &three_writes()).await,
@@ -147,7 +147,7 @@ async fn programs_of_a_server_have_its_memory_and_no_more() {
     let program = "(count (vec (range 300000)))";
     for (memory, fits) in [(64 << 20, true), (1 << 20, false)] {
         let settings = Settings { program_memory_bytes: memory, ..patient(Profile::Structured) };
-        let settings = Settings { sessions: Some(settings::Sessions::default()), ..settings };
+        let settings = Settings { sessions: Some(settings::SessionSettings::default()), ..settings };
         let engine = engine(settings).await;
         let session = session(&engine).await;
         for reply in [eval(&engine, program).await, eval_in(&engine, &session, program).await] {
@@ -178,7 +178,7 @@ async fn large_sequences_fit_the_memory_and_fuel_of_a_server() {
 #[tokio::test]
 async fn a_context_that_does_not_fit_the_memory_names_the_flag_that_raises_it() {
     let settings = Settings { program_memory_bytes: 1 << 20, ..patient(Profile::Structured) };
-    let settings = Settings { sessions: Some(settings::Sessions::default()), ..settings };
+    let settings = Settings { sessions: Some(settings::SessionSettings::default()), ..settings };
     let engine = engine(settings).await;
     let ask = json!({"program": "(count data/xs)", "context": {"xs": (0..200_000).collect::<Vec<_>>()}});
     for in_session in [false, true] {
@@ -242,7 +242,7 @@ async fn a_server_with_less_memory_goes_on_within_it() {
         let world = World::default();
         let (store, keys) = (store(), Arc::new(ptc_server::engine::Keys::random().expect("a key")));
         let server = async |memory: usize| {
-            let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+            let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
             let parts =
                 Parts { store: Some(store.clone()), ticket_keys: Some(keys.clone()), ..Parts::default() };
             world.server(Settings { program_memory_bytes: memory, ..settings }, parts).await
@@ -259,7 +259,7 @@ async fn a_server_with_less_memory_goes_on_within_it() {
 async fn a_program_that_goes_on_has_the_memory_and_the_schema_of_its_first_part() {
     for in_session in [false, true] {
         let world = World::default();
-        let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+        let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
         let small = Settings { program_memory_bytes: 1 << 20, ..settings.clone() };
         let engine = world.server(small, Parts::default()).await;
         let large = json!({"program": format!("(do {} (count (vec (range 300000))))", put("1"))});
@@ -280,7 +280,7 @@ async fn a_program_that_goes_on_has_the_memory_and_the_schema_of_its_first_part(
 async fn a_program_that_goes_on_for_ever_is_stopped_by_its_time() {
     for in_session in [false, true] {
         let world = World::default();
-        let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+        let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
         // A second's fuel lasts longer than this on any machine.
         let settings = Settings { program_timeout: std::time::Duration::from_millis(50), ..settings };
         let engine = world.server(settings, Parts::default()).await;
@@ -294,7 +294,7 @@ async fn a_program_that_goes_on_for_ever_is_stopped_by_its_time() {
 #[tokio::test]
 async fn a_session_is_as_before_if_its_program_fails_after_an_approval() {
     let world = World::default();
-    let settings = with_sessions(Profile::Structured, settings::Sessions::default());
+    let settings = with_sessions(Profile::Structured, settings::SessionSettings::default());
     let engine = world.server(settings, Parts::default()).await;
     let id = session(&engine).await;
     eval_in(&engine, &id, "(def a 1)").await;
@@ -310,7 +310,7 @@ async fn a_session_is_as_before_if_its_program_fails_after_an_approval() {
 
 #[tokio::test]
 async fn sessions_may_hold_exactly_as_many_bindings_as_the_limit() {
-    let limited = settings::Sessions { bindings: 2, ..settings::Sessions::default() };
+    let limited = settings::SessionSettings { bindings: 2, ..settings::SessionSettings::default() };
     let engine = engine(with_sessions(Profile::Structured, limited)).await;
     let id = session(&engine).await;
     assert!(!eval_in(&engine, &id, "(def a 1) (def b 2)").await.is_error);

@@ -1,6 +1,6 @@
 //! Owners on the same workers and upstreams: nothing of one is reachable from another.
 
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Caller, Engine, Profile, Transport};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn result(engine: &Engine, caller: &Caller, session: &str, program: &str) 
 
 #[tokio::test]
 async fn sessions_of_another_owner_read_write_and_call_nothing() {
-    let engine = engine(with_sessions(Profile::Structured, Sessions::default())).await;
+    let engine = engine(with_sessions(Profile::Structured, SessionSettings::default())).await;
     let (anna, ben) = (anna(), Caller::new("ben", Transport::Http));
     let (hers, his) = (sessions(&engine, &anna).await, sessions(&engine, &ben).await);
     let plant = r#"
@@ -56,7 +56,7 @@ async fn sessions_of_another_owner_read_write_and_call_nothing() {
 
 #[tokio::test]
 async fn what_results_of_one_owner_looked_like_is_not_told_to_another() {
-    let engine = aggregator(with_sessions(Profile::Structured, Sessions::default())).await;
+    let engine = aggregator(with_sessions(Profile::Structured, SessionSettings::default())).await;
     let (anna, ben) = (anna(), Caller::new("ben", Transport::Http));
     let again = Caller { principal: anna.principal.clone(), ..Caller::new("anna-2", Transport::Http) };
     let run = async |caller: &Caller, tool: &str, program: &str| {

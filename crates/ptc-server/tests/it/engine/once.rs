@@ -25,7 +25,7 @@ async fn over(store: &Arc<Store>) -> Arc<Engine> {
 async fn over_runtime(store: &Arc<Store>, runtime: Arc<Runtime>) -> Arc<Engine> {
     let parts =
         Parts { runtime: Some(runtime), effects: Some(StoreJournal::new(store.clone())), ..Parts::default() };
-    let settings = with_sessions(Profile::Debug, ptc_server::engine::settings::Sessions::default());
+    let settings = with_sessions(Profile::Debug, ptc_server::engine::settings::SessionSettings::default());
     Engine::with(settings, parts).await.expect("it starts")
 }
 
@@ -206,7 +206,7 @@ async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_noth
     });
     let settings = ptc_server::engine::Settings {
         task: Some(ptc_server::engine::settings::Task { allow_writes: true, ..Default::default() }),
-        ..with_sessions(Profile::Debug, ptc_server::engine::settings::Sessions::default())
+        ..with_sessions(Profile::Debug, ptc_server::engine::settings::SessionSettings::default())
     };
     let parts = Parts {
         runtime: Some(runtime),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_server::engine::roles::Policy;
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Engine, Parts, Profile, Settings};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
@@ -56,7 +56,7 @@ async fn engine(
     let settings = Settings {
         evidence: evidence.map(Path::to_owned),
         turn_log_dir: turns.map(Path::to_owned),
-        ..with_sessions(Profile::Structured, Sessions { roles, ..Sessions::default() })
+        ..with_sessions(Profile::Structured, SessionSettings { roles, ..SessionSettings::default() })
     };
     Engine::with(settings, parts).await.expect("it starts")
 }
@@ -169,7 +169,7 @@ async fn r14_4_6_bundles_that_reach_outside_are_not_loaded() {
         std::os::unix::fs::symlink("key.txt", root.join("inner.txt")).expect("it can be made");
         let settings = Settings {
             evidence: Some(manifest(&folder)),
-            ..with_sessions(Profile::Slim, Sessions::default())
+            ..with_sessions(Profile::Slim, SessionSettings::default())
         };
         let refused = Engine::with(settings, Parts::default()).await.expect_err("it is refused").to_string();
         assert!(refused.starts_with("--evidence-bundle ") && refused.contains(message), "{items}: {refused}");

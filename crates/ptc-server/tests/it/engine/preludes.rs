@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::roles::Policy;
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Engine, Parts, Profile, Settings};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
@@ -34,7 +34,7 @@ fn store() -> Preludes {
     preludes
 }
 
-async fn start(sessions: Sessions, preludes: Preludes) -> Arc<Engine> {
+async fn start(sessions: SessionSettings, preludes: Preludes) -> Arc<Engine> {
     let parts = Parts { runtime: Some(crm().await), preludes: Some(preludes), ..Parts::default() };
     Engine::with(with_sessions(Profile::Structured, sessions), parts).await.expect("it starts")
 }
@@ -46,7 +46,7 @@ async fn session_with(engine: &Engine, arguments: Json) -> Json {
 #[tokio::test]
 async fn r9_6_preludes_are_frozen_when_a_session_starts() {
     let preludes = store();
-    let engine = start(Sessions::default(), preludes.clone()).await;
+    let engine = start(SessionSettings::default(), preludes.clone()).await;
     let started = session_with(&engine, json!({"preludes": ["sales"]})).await;
     assert_eq!(started["status"], "ok", "{started}");
     let refs: Vec<&str> = started["prelude_refs"]
@@ -76,7 +76,7 @@ async fn r9_6_preludes_are_frozen_when_a_session_starts() {
 async fn a_session_tells_of_a_server_whose_name_its_prelude_uses() {
     let preludes = store();
     preludes.write("crm", "(ns crm \"Ours.\") (defn hi [] 1)", &Metadata::new()).expect("it is right");
-    let engine = start(Sessions::default(), preludes).await;
+    let engine = start(SessionSettings::default(), preludes).await;
     let started = session_with(&engine, json!({"preludes": ["crm"]})).await;
     assert_eq!(started["warnings"][0]["reason"], "hidden_server", "{started}");
     let message = started["warnings"][0]["message"].as_str().expect("it says which");
@@ -87,7 +87,7 @@ async fn a_session_tells_of_a_server_whose_name_its_prelude_uses() {
 
 #[tokio::test]
 async fn r9_6_3_bad_references_are_not_repeated() {
-    let engine = start(Sessions::default(), store()).await;
+    let engine = start(SessionSettings::default(), store()).await;
     for (preludes, message) in [
         (json!("sales"), "preludes must be an array when supplied"),
         (json!(["no such!"]), "preludes[0] must be a valid prelude id or id@version ref"),
@@ -104,7 +104,7 @@ async fn r9_6_3_bad_references_are_not_repeated() {
             (&json!("session_args_error"), &json!(message))
         );
     }
-    let without = Engine::with(with_sessions(Profile::Slim, Sessions::default()), Parts::default())
+    let without = Engine::with(with_sessions(Profile::Slim, SessionSettings::default()), Parts::default())
         .await
         .expect("it starts");
     let refused = session_with(&without, json!({"preludes": ["base"]})).await;
@@ -117,7 +117,7 @@ async fn r9_5_5_roles_take_exports_away_that_they_do_not_grant() {
         "reader": {"upstream_tools": ["upstream:crm/get"], "credentials": ["token"]},
         "picky": {"upstream_tools": "all", "credentials": ["token"], "preludes": ["base@1"]}}}"#;
     let roles = Some(Arc::new(Policy::parse(policy).expect("it is right")));
-    let engine = start(Sessions { roles, ..Sessions::default() }, store()).await;
+    let engine = start(SessionSettings { roles, ..SessionSettings::default() }, store()).await;
     let started = session_with(&engine, json!({"role": "reader", "preludes": ["sales"]})).await;
     let projection = &started["prelude_projection"];
     assert_eq!(projection["filtered_export_count"], 1, "{started}");
@@ -137,10 +137,12 @@ async fn r9_5_5_roles_take_exports_away_that_they_do_not_grant() {
 #[tokio::test]
 async fn r9_6_5_write_capable_sessions_write_preludes_if_everything_allows_it() {
     let preludes = store();
-    let refused = start(Sessions::default(), preludes.clone()).await;
+    let refused = start(SessionSettings::default(), preludes.clone()).await;
     let refused = session_with(&refused, json!({"mode": "write_capable"})).await;
     assert!(refused["message"].as_str().expect("it says why").contains("--sessions-allow-prelude-write"));
-    let engine = start(Sessions { allow_prelude_write: true, ..Sessions::default() }, preludes.clone()).await;
+    let engine =
+        start(SessionSettings { allow_prelude_write: true, ..SessionSettings::default() }, preludes.clone())
+            .await;
     let both = session_with(&engine, json!({"mode": "write_capable", "preludes": ["base"]})).await;
     assert_eq!(both["reason"], "session_args_error");
     let started = session_with(&engine, json!({"mode": "write_capable"})).await;
@@ -175,8 +177,9 @@ async fn r10_14_2_the_prelude_of_the_server_is_everywhere() {
     let prelude = Prelude::compile_text("(ns tax \"Taxes.\") (defn vat \"With VAT.\" [n] (* n 1.25))")
         .expect("it is right");
     let parts = Parts { prelude: Some(Arc::new(prelude)), preludes: Some(store()), ..Parts::default() };
-    let engine =
-        Engine::with(with_sessions(Profile::Slim, Sessions::default()), parts).await.expect("it starts");
+    let engine = Engine::with(with_sessions(Profile::Slim, SessionSettings::default()), parts)
+        .await
+        .expect("it starts");
     assert_eq!(eval(&engine, "(tax/vat 100)").await.text(), "user=> 125.0");
     let spec = &engine.tools(&super::support::anna())[0];
     assert!(spec.description.contains("tax/vat"), "{}", spec.description);
@@ -195,7 +198,8 @@ async fn r10_14_2_the_prelude_of_the_server_is_everywhere() {
 #[tokio::test]
 async fn read_only_servers_look_into_preludes_too() {
     let parts = Parts { runtime: Some(crm().await), preludes: Some(store()), ..Parts::default() };
-    let settings = Settings { read_only: true, ..with_sessions(Profile::Structured, Sessions::default()) };
+    let settings =
+        Settings { read_only: true, ..with_sessions(Profile::Structured, SessionSettings::default()) };
     let engine = Engine::with(settings, parts).await.expect("it starts");
     let started = session_with(&engine, json!({"preludes": ["sales"]})).await;
     let id = started["session_id"].as_str().expect("it starts");
@@ -208,7 +212,7 @@ async fn read_only_servers_look_into_preludes_too() {
 /// A program that fails leaves its session as it was, and what it wrote to the store stays there.
 #[tokio::test]
 async fn what_the_store_keeps_is_never_called_rolled_back() {
-    let sessions = Sessions { allow_prelude_write: true, ..Sessions::default() };
+    let sessions = SessionSettings { allow_prelude_write: true, ..SessionSettings::default() };
     let parts = Parts { preludes: Some(store()), ..Parts::default() };
     let engine = Engine::with(with_sessions(Profile::Slim, sessions), parts).await.expect("it starts");
     let started = call(&engine, "lisp_session_start", json!({"mode": "write_capable"})).await;

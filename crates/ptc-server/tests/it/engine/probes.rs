@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Engine, Parts, Profile};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
@@ -142,7 +142,7 @@ async fn probe_10_r6_2_doc_shows_required_order_enums_and_falsy_constants() {
 #[tokio::test]
 async fn probe_20_r10_11_versions_of_a_prelude_from_a_session() {
     let preludes = Preludes::new(Arc::new(Store::open(":memory:").expect("it opens")));
-    let sessions = Sessions { allow_prelude_write: true, ..Sessions::default() };
+    let sessions = SessionSettings { allow_prelude_write: true, ..SessionSettings::default() };
     let parts = Parts { preludes: Some(preludes), ..Parts::default() };
     let engine = Engine::with(with_sessions(Profile::Structured, sessions), parts).await.expect("it starts");
     let started = call(&engine, "lisp_session_start", json!({"mode": "write_capable"})).await;

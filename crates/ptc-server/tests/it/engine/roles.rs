@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::roles::Policy;
-use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Caller, Engine, Parts, Profile, StartError, Transport};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
@@ -33,8 +33,11 @@ fn store() -> Preludes {
 
 async fn try_start(policy: Json, parts: Parts) -> Result<Arc<Engine>, StartError> {
     let policy = Policy::parse(&policy.to_string()).expect("it is right");
-    let sessions =
-        Sessions { roles: Some(Arc::new(policy)), allow_prelude_write: true, ..Sessions::default() };
+    let sessions = SessionSettings {
+        roles: Some(Arc::new(policy)),
+        allow_prelude_write: true,
+        ..SessionSettings::default()
+    };
     let parts = Parts { runtime: Some(crm().await), ..parts };
     Engine::with(with_sessions(Profile::Structured, sessions), parts).await
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ptc_server::engine::roles::Policy;
-use ptc_server::engine::settings::{Kept, Sessions};
+use ptc_server::engine::settings::{LogRetention, SessionSettings};
 use ptc_server::engine::{Caller, Content, Profile, Signals, Transport};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::support::{
 };
 
 fn structured() -> ptc_server::engine::Settings {
-    with_sessions(Profile::Structured, Sessions::default())
+    with_sessions(Profile::Structured, SessionSettings::default())
 }
 
 #[tokio::test]
@@ -47,8 +47,10 @@ async fn r9_3_4_the_fourth_result_is_forgotten() {
         eval_in(&engine, &id, &format!("{n}")).await;
     }
     assert_eq!(object(&eval_in(&engine, &id, "[*1 *2 *3]").await)["result"], "user=> [4 3 2]");
-    let small =
-        with_sessions(Profile::Structured, Sessions { history_entry_bytes: 100, ..Sessions::default() });
+    let small = with_sessions(
+        Profile::Structured,
+        SessionSettings { history_entry_bytes: 100, ..SessionSettings::default() },
+    );
     let engine = super::support::engine(small).await;
     let id = session(&engine).await;
     let long = eval_in(&engine, &id, "(vec (range 3000))").await;
@@ -59,13 +61,13 @@ async fn r9_3_4_the_fourth_result_is_forgotten() {
 
 #[tokio::test]
 async fn r9_3_5_answers_say_what_was_stored() {
-    let engine = engine(with_sessions(Profile::Debug, Sessions::default())).await;
+    let engine = engine(with_sessions(Profile::Debug, SessionSettings::default())).await;
     let id = session(&engine).await;
     let reply = eval_in(&engine, &id, "(println 5) (def rows [1 2 3]) (count rows)").await;
     let shown = object(&reply);
     assert_eq!(shown["memory"]["changed"], json!([{"name": "rows", "preview": "[1 2 3]"}]));
     assert_eq!((&shown["result"], &shown["prints"]), (&json!("user=> 3"), &json!(["5"])));
-    let slim = super::support::engine(with_sessions(Profile::Slim, Sessions::default())).await;
+    let slim = super::support::engine(with_sessions(Profile::Slim, SessionSettings::default())).await;
     let id = session(&slim).await;
     let reply = eval_in(&slim, &id, "(def a 1) (def b 2) 7").await;
     assert_eq!(reply.text(), "user=> 7\n[stored: a, b]");
@@ -73,7 +75,12 @@ async fn r9_3_5_answers_say_what_was_stored() {
 
 #[tokio::test]
 async fn r9_3_8_limits_hold_and_the_eval_is_not_committed() {
-    let limits = Sessions { memory_bytes: 2_000, binding_bytes: 1_000, bindings: 3, ..Sessions::default() };
+    let limits = SessionSettings {
+        memory_bytes: 2_000,
+        binding_bytes: 1_000,
+        bindings: 3,
+        ..SessionSettings::default()
+    };
     let engine = engine(with_sessions(Profile::Structured, limits)).await;
     let id = session(&engine).await;
     for (program, field) in [
@@ -149,7 +156,7 @@ async fn r9_4_5_closing_stops_what_runs() {
 
 #[tokio::test]
 async fn r9_1_4_there_are_quotas() {
-    let limits = Sessions { most: 3, per_owner: 2, ..Sessions::default() };
+    let limits = SessionSettings { most: 3, per_owner: 2, ..SessionSettings::default() };
     let engine = engine(with_sessions(Profile::Slim, limits)).await;
     session(&engine).await;
     session(&engine).await;
@@ -170,7 +177,7 @@ async fn r9_4_6_sessions_end_after_their_time() {
     let id = object(&reply)["session_id"].as_str().expect("it starts").to_owned();
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(object(&eval_in(&engine, &id, "1").await)["reason"], "session_closed");
-    let idle = Sessions { idle: Duration::from_millis(1), ..Sessions::default() };
+    let idle = SessionSettings { idle: Duration::from_millis(1), ..SessionSettings::default() };
     let engine = super::support::engine(with_sessions(Profile::Structured, idle)).await;
     let id = session(&engine).await;
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -252,7 +259,7 @@ async fn r9_1_5_arguments_are_strict() {
 #[tokio::test]
 async fn r9_2_2_tags_of_the_server_win() {
     let boot = args(json!({"env": "test"}));
-    let settings = Sessions { boot_tags: boot, ..Sessions::default() };
+    let settings = SessionSettings { boot_tags: boot, ..SessionSettings::default() };
     let engine = engine(with_sessions(Profile::Slim, settings)).await;
     let reply = call(&engine, "lisp_session_start", json!({"tags": {"who": "anna"}})).await;
     assert_eq!(object(&reply)["tags"], json!({"who": "anna", "env": "test"}));
@@ -299,12 +306,12 @@ async fn r9_4_1_inspection_and_forgetting() {
 
 #[tokio::test]
 async fn r9_3_10_long_lists_are_pointed_out() {
-    let settings = Sessions { collection_hint: true, ..Sessions::default() };
+    let settings = SessionSettings { collection_hint: true, ..SessionSettings::default() };
     let engine = engine(with_sessions(Profile::Slim, settings)).await;
     let id = session(&engine).await;
     let reply = eval_in(&engine, &id, "(def rows (mapv (fn [n] {:n n}) (range 25))) (count rows)").await;
     assert!(reply.text().contains("rows has 25 maps"), "{}", reply.text());
-    let engine = super::support::engine(with_sessions(Profile::Slim, Sessions::default())).await;
+    let engine = super::support::engine(with_sessions(Profile::Slim, SessionSettings::default())).await;
     let id = session(&engine).await;
     let reply = eval_in(&engine, &id, "(vec (range 3000))").await;
     assert!(reply.text().contains("(describe *1)"), "{}", reply.text());
@@ -316,10 +323,10 @@ async fn r9_3_2_and_r9_5_4_upstream_calls_of_sessions() {
     let policy = r#"{"default_role": "reader", "roles": {
         "reader": {"upstream_tools": ["upstream:crm/get"], "credentials": ["token"]},
         "blind": {"upstream_tools": ["upstream:crm/get"]}}}"#;
-    let settings = Sessions {
+    let settings = SessionSettings {
         roles: Some(std::sync::Arc::new(Policy::parse(policy).expect("it is right"))),
-        upstream_calls: Kept { entries: 2, bytes: 10_000 },
-        ..Sessions::default()
+        upstream_calls: LogRetention { entries: 2, bytes: 10_000 },
+        ..SessionSettings::default()
     };
     let engine = aggregator(with_sessions(Profile::Structured, settings)).await;
     let id = session(&engine).await;
@@ -344,9 +351,9 @@ async fn r9_3_2_and_r9_5_4_upstream_calls_of_sessions() {
 async fn r1_7_8_and_r14_4_1_role_credentials_stay_within_their_roles() {
     let policy = r#"{"roles": {"a": {}, "b": {"modes": ["write_capable"]}},
         "outer_policy": {"mcp_tools": ["lisp_eval", "lisp_session_start", "lisp_session_eval"]}}"#;
-    let settings = Sessions {
+    let settings = SessionSettings {
         roles: Some(std::sync::Arc::new(Policy::parse(policy).expect("it is right"))),
-        ..Sessions::default()
+        ..SessionSettings::default()
     };
     let engine = engine(with_sessions(Profile::Slim, settings)).await;
     let caller = Caller { roles: Some(["a".to_owned()].into()), ..Caller::new("token", Transport::Http) };

@@ -19,7 +19,7 @@ pub fn patient(profile: Profile) -> Settings {
 }
 
 /// The same with sessions.
-pub fn with_sessions(profile: Profile, sessions: settings::Sessions) -> Settings {
+pub fn with_sessions(profile: Profile, sessions: settings::SessionSettings) -> Settings {
     Settings { sessions: Some(sessions), ..patient(profile) }
 }
 

@@ -14,7 +14,7 @@ async fn r1_5_1_tools_are_listed_in_order() {
     assert_eq!(names(&plain).await, ["lisp_eval", "lisp_check"]);
     let settings = Settings {
         debug: Some(settings::Debug { ring_size: 10, max_response_bytes: 4096 }),
-        ..with_sessions(Profile::Slim, settings::Sessions::default())
+        ..with_sessions(Profile::Slim, settings::SessionSettings::default())
     };
     let all = engine(settings).await;
     assert_eq!(
@@ -85,7 +85,7 @@ async fn w1_descriptions_begin_with_the_servers_because_clients_cut_them() {
 
 #[tokio::test]
 async fn r2_9_session_schemas_are_closed() {
-    let engine = engine(with_sessions(Profile::Structured, settings::Sessions::default())).await;
+    let engine = engine(with_sessions(Profile::Structured, settings::SessionSettings::default())).await;
     for tool in engine.tools(&anna()).iter().filter(|tool| tool.name.starts_with("lisp_session")) {
         assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
         let schema = tool.output_schema.as_ref().expect("it has one");
@@ -111,7 +111,7 @@ async fn r2_schemas_of_all_tools_are_as_they_were() {
         let settings = Settings {
             debug: Some(settings::Debug { ring_size: 10, max_response_bytes: 4096 }),
             task: Some(settings::Task::default()),
-            ..with_sessions(profile, settings::Sessions::default())
+            ..with_sessions(profile, settings::SessionSettings::default())
         };
         let tools = aggregator(settings).await.tools(&anna()).into_iter().map(|tool| {
             let hints = tool.annotations.map(|hints| {

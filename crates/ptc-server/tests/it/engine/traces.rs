@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_agent::model::{Llm, Reply, Request};
-use ptc_server::engine::settings::{Sessions, Task};
+use ptc_server::engine::settings::{SessionSettings, Task};
 use ptc_server::engine::{Engine, Parts, Payloads, Profile, Settings, Signals};
 use ptc_trace::events::{Command, EVENTS, differences};
 use ptc_trace::{ReadBounds, Record, Tree};
@@ -41,7 +41,7 @@ async fn every_event_that_is_declared_for_the_server_stands_in_its_traces_with_i
         trace_dir: Some(folder.0.clone()),
         payloads: Payloads::Full,
         task: Some(Task { allow_writes: true, ..Task::default() }),
-        ..with_sessions(Profile::Slim, Sessions::default())
+        ..with_sessions(Profile::Slim, SessionSettings::default())
     };
     let parts = Parts { runtime: Some(crm().await), planner: Some(planner()), ..Parts::default() };
     let engine = Engine::with(settings, parts).await.expect("it starts");
@@ -78,8 +78,10 @@ async fn every_event_that_is_declared_for_the_server_stands_in_its_traces_with_i
 #[tokio::test]
 async fn programs_and_their_calls_lie_inside_the_call_of_the_server() {
     let folder = Folder::new("nested");
-    let settings =
-        Settings { trace_dir: Some(folder.0.clone()), ..with_sessions(Profile::Slim, Sessions::default()) };
+    let settings = Settings {
+        trace_dir: Some(folder.0.clone()),
+        ..with_sessions(Profile::Slim, SessionSettings::default())
+    };
     let engine = aggregator(settings).await;
     let id = session(&engine).await;
     eval_in(&engine, &id, r#"(tool/call {:server "crm" :tool "get" :args {}})"#).await;
@@ -100,7 +102,7 @@ async fn r12_1_every_call_has_a_file_without_secrets() {
     let settings = Settings {
         trace_dir: Some(folder.0.clone()),
         payloads: Payloads::Full,
-        ..with_sessions(Profile::Slim, Sessions::default())
+        ..with_sessions(Profile::Slim, SessionSettings::default())
     };
     let engine = aggregator(settings).await;
     for program in ["(+ 1 2)", "(nope)", r#"(:value (tool/call {:server "crm" :tool "get" :args {}}))"#] {
@@ -131,7 +133,7 @@ async fn traces_and_the_log_of_turns_are_their_owners_alone() {
     let settings = Settings {
         turn_log_dir: Some(turns.clone()),
         trace_dir: Some(calls.clone()),
-        ..with_sessions(Profile::Slim, Sessions::default())
+        ..with_sessions(Profile::Slim, SessionSettings::default())
     };
     let engine = aggregator(settings).await;
     let id = session(&engine).await;
@@ -151,8 +153,10 @@ async fn traces_and_the_log_of_turns_are_their_owners_alone() {
 #[tokio::test]
 async fn every_program_has_a_seed_of_its_own_that_its_trace_tells() {
     let folder = Folder::new("seeds");
-    let settings =
-        Settings { trace_dir: Some(folder.0.clone()), ..with_sessions(Profile::Slim, Sessions::default()) };
+    let settings = Settings {
+        trace_dir: Some(folder.0.clone()),
+        ..with_sessions(Profile::Slim, SessionSettings::default())
+    };
     let engine = aggregator(settings).await;
     let id = session(&engine).await;
     let mut seen = std::collections::BTreeSet::new();
@@ -177,7 +181,7 @@ async fn r12_2_turns_are_logged_whether_they_were_kept_or_not() {
         turn_log_dir: Some(folder.0.clone()),
         ..with_sessions(
             Profile::Slim,
-            Sessions { boot_tags: args(json!({"env": "test"})), ..Sessions::default() },
+            SessionSettings { boot_tags: args(json!({"env": "test"})), ..SessionSettings::default() },
         )
     };
     let engine = aggregator(settings).await;

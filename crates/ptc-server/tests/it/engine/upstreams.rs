@@ -1,6 +1,6 @@
 //! Programs over upstreams: the account, metrics, read-only mode, and secrets that stay inside.
 
-use ptc_server::engine::settings::{Debug, Sessions};
+use ptc_server::engine::settings::{Debug, SessionSettings};
 use ptc_server::engine::{Profile, Settings};
 use ptc_upstream::Caps;
 use serde_json::{Value as Json, json};
@@ -33,7 +33,7 @@ async fn r2_3_6_debug_answers_carry_the_account_and_metrics() {
 async fn a_program_that_returns_all_that_it_fetched_reduces_nothing_however_little_is_shown() {
     let settings = Settings {
         debug: Some(Debug { ring_size: 50, max_response_bytes: 1 << 20 }),
-        ..with_sessions(Profile::Debug, Sessions::default())
+        ..with_sessions(Profile::Debug, SessionSettings::default())
     };
     let engine = aggregator(settings).await;
     let session = session(&engine).await;
@@ -171,7 +171,7 @@ async fn r4_7_and_p14_secrets_are_covered_wherever_they_leave() {
 
 #[tokio::test]
 async fn progress_names_the_call_that_is_waited_for_and_how_many_are_done() {
-    let engine = aggregator(with_sessions(Profile::Slim, Sessions::default())).await;
+    let engine = aggregator(with_sessions(Profile::Slim, SessionSettings::default())).await;
     let session = session(&engine).await;
     let get = r#"{:server "crm" :tool "get" :args {:rows 1}}"#;
     let wait = r#"{:server "crm" :tool "guess" :args {:wait 1}}"#;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// Programs that speak MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
+pub enum KnownClient {
     ClaudeDesktop,
     ClaudeCode,
     Cursor,
@@ -19,42 +19,44 @@ pub enum Client {
     Windsurf,
 }
 
-impl Client {
+impl KnownClient {
     /// Them by name.
-    pub const NAMES: &[(&str, Client)] = &[
-        ("claude-desktop", Client::ClaudeDesktop),
-        ("claude-code", Client::ClaudeCode),
-        ("cursor", Client::Cursor),
-        ("vscode", Client::VsCode),
-        ("codex", Client::Codex),
-        ("opencode", Client::OpenCode),
-        ("gemini", Client::Gemini),
-        ("zed", Client::Zed),
-        ("windsurf", Client::Windsurf),
+    pub const NAMES: &[(&str, KnownClient)] = &[
+        ("claude-desktop", KnownClient::ClaudeDesktop),
+        ("claude-code", KnownClient::ClaudeCode),
+        ("cursor", KnownClient::Cursor),
+        ("vscode", KnownClient::VsCode),
+        ("codex", KnownClient::Codex),
+        ("opencode", KnownClient::OpenCode),
+        ("gemini", KnownClient::Gemini),
+        ("zed", KnownClient::Zed),
+        ("windsurf", KnownClient::Windsurf),
     ];
 
     /// What to do with the text.
     pub fn place(self) -> &'static str {
         match self {
-            Client::ClaudeDesktop => {
+            KnownClient::ClaudeDesktop => {
                 "this goes into claude_desktop_config.json: Settings, Developer, Edit Config"
             }
-            Client::ClaudeCode => "run this in the folder of your project",
-            Client::Cursor => "this goes into .cursor/mcp.json of your project, or into ~/.cursor/mcp.json",
-            Client::VsCode => "this goes into .vscode/mcp.json of your folder",
-            Client::Codex => "this goes into ~/.codex/config.toml",
-            Client::OpenCode => {
+            KnownClient::ClaudeCode => "run this in the folder of your project",
+            KnownClient::Cursor => {
+                "this goes into .cursor/mcp.json of your project, or into ~/.cursor/mcp.json"
+            }
+            KnownClient::VsCode => "this goes into .vscode/mcp.json of your folder",
+            KnownClient::Codex => "this goes into ~/.codex/config.toml",
+            KnownClient::OpenCode => {
                 "this goes into opencode.json of your project, or into ~/.config/opencode/opencode.json"
             }
-            Client::Gemini => {
+            KnownClient::Gemini => {
                 "this goes into .gemini/settings.json of your project, or into ~/.gemini/settings.json"
             }
-            Client::Zed => "this goes into ~/.config/zed/settings.json",
-            Client::Windsurf => "this goes into ~/.codeium/windsurf/mcp_config.json",
+            KnownClient::Zed => "this goes into ~/.config/zed/settings.json",
+            KnownClient::Windsurf => "this goes into ~/.codeium/windsurf/mcp_config.json",
         }
     }
 
-    pub fn named(name: &str) -> Option<Client> {
+    pub fn named(name: &str) -> Option<KnownClient> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, client)| *client)
     }
 }
@@ -66,7 +68,7 @@ const NAME: &str = "ptc";
 const TOKEN: &str = "PTC_TOKEN";
 
 /// The text for a client's configuration, with the flags of this command line.
-pub fn snippet(client: Client, flags: &[(String, String)], options: &Options) -> anyhow::Result<String> {
+pub fn snippet(client: KnownClient, flags: &[(String, String)], options: &Options) -> anyhow::Result<String> {
     match options.http.on {
         true => remote(client, options),
         false => Ok(local(client, flags)?),
@@ -77,36 +79,36 @@ fn pretty(json: &Json) -> String {
     format!("{json:#}\n")
 }
 
-fn local(client: Client, flags: &[(String, String)]) -> anyhow::Result<String> {
+fn local(client: KnownClient, flags: &[(String, String)]) -> anyhow::Result<String> {
     let program = std::env::current_exe()?.display().to_string();
     let args = arguments(flags)?;
     let command = json!({"command": program, "args": args});
     Ok(match client {
-        Client::ClaudeDesktop | Client::Cursor | Client::Gemini | Client::Windsurf => {
+        KnownClient::ClaudeDesktop | KnownClient::Cursor | KnownClient::Gemini | KnownClient::Windsurf => {
             pretty(&json!({"mcpServers": {NAME: command}}))
         }
-        Client::OpenCode => {
+        KnownClient::OpenCode => {
             let words: Vec<&String> = std::iter::once(&program).chain(&args).collect();
             pretty(&json!({"mcp": {NAME: {"type": "local", "command": words}}}))
         }
-        Client::Zed => pretty(
+        KnownClient::Zed => pretty(
             &json!({"context_servers": {NAME: {"source": "custom", "command": program, "args": args, "env": {}}}}),
         ),
-        Client::VsCode => {
+        KnownClient::VsCode => {
             pretty(&json!({"servers": {NAME: {"type": "stdio", "command": program, "args": args}}}))
         }
-        Client::ClaudeCode => {
+        KnownClient::ClaudeCode => {
             let words: Vec<String> = std::iter::once(&program).chain(&args).map(|word| shell(word)).collect();
             format!("claude mcp add {NAME} -- {}\n", words.join(" "))
         }
-        Client::Codex => {
+        KnownClient::Codex => {
             // Strings and lists of JSON are those of TOML.
             format!("[mcp_servers.{NAME}]\ncommand = {}\nargs = {}\n", json!(program), json!(args))
         }
     })
 }
 
-fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
+fn remote(client: KnownClient, options: &Options) -> anyhow::Result<String> {
     let host = match options.http_host.contains(':') {
         true => format!("[{}]", options.http_host),
         false => options.http_host.clone(),
@@ -118,14 +120,14 @@ fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
         false => json!({}),
     };
     Ok(match client {
-        Client::ClaudeDesktop => anyhow::bail!(
+        KnownClient::ClaudeDesktop => anyhow::bail!(
             "Claude Desktop starts servers itself: leave out --http, or add {url} as a connector in its settings"
         ),
-        Client::Cursor => {
+        KnownClient::Cursor => {
             let headers = headers(&format!("${{env:{TOKEN}}}"));
             pretty(&json!({"mcpServers": {NAME: {"url": url, "headers": headers}}}))
         }
-        Client::VsCode => {
+        KnownClient::VsCode => {
             let input = json!([{"type": "promptString", "id": "ptc-token", "description": "Token", "password": true}]);
             let headers = headers("${input:ptc-token}");
             let server = json!({"type": "http", "url": url, "headers": headers});
@@ -134,7 +136,7 @@ fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
                 false => pretty(&json!({"servers": {NAME: server}})),
             }
         }
-        Client::ClaudeCode => {
+        KnownClient::ClaudeCode => {
             let header = match secured {
                 // In single quotes: the client fills in the variable when it starts, not the shell now.
                 true => format!(" --header 'Authorization: Bearer ${{{TOKEN}}}'"),
@@ -142,29 +144,29 @@ fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
             };
             format!("claude mcp add --transport http {NAME} {url}{header}\n")
         }
-        Client::Codex => {
+        KnownClient::Codex => {
             let token = match secured {
                 true => format!("bearer_token_env_var = \"{TOKEN}\"\n"),
                 false => String::new(),
             };
             format!("[mcp_servers.{NAME}]\nurl = {}\n{token}", json!(url))
         }
-        Client::OpenCode => {
+        KnownClient::OpenCode => {
             let headers = headers(&format!("{{env:{TOKEN}}}"));
             pretty(&json!({"mcp": {NAME: {"type": "remote", "url": url, "headers": headers}}}))
         }
-        Client::Gemini => {
+        KnownClient::Gemini => {
             let headers = headers(&format!("${TOKEN}"));
             pretty(&json!({"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}))
         }
-        Client::Windsurf => {
+        KnownClient::Windsurf => {
             let headers = headers(&format!("${{env:{TOKEN}}}"));
             pretty(&json!({"mcpServers": {NAME: {"serverUrl": url, "headers": headers}}}))
         }
-        Client::Zed if secured => anyhow::bail!(
+        KnownClient::Zed if secured => anyhow::bail!(
             "Zed fills in no variables, so the token would stand in its settings: leave out --http, or write the header yourself"
         ),
-        Client::Zed => pretty(&json!({"context_servers": {NAME: {"url": url}}})),
+        KnownClient::Zed => pretty(&json!({"context_servers": {NAME: {"url": url}}})),
     })
 }
 

@@ -24,7 +24,7 @@ use ptc_upstream::{Config, Redactor, Secrets};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use self::clients::Client;
+use self::clients::KnownClient;
 use super::acknowledged;
 use super::approvals::{self, Posted};
 use super::eval::ignore_closed_pipe;
@@ -34,11 +34,11 @@ use crate::terminal::{self, errln};
 
 /// What was asked for.
 #[derive(Debug)]
-pub struct Args {
+pub struct McpArgs {
     flags: Vec<(String, String)>,
     print_config: bool,
     help_all: bool,
-    client: Option<Client>,
+    client: Option<KnownClient>,
 }
 
 /// The settings that `--help` shows: those that people change before they know the server well.
@@ -110,7 +110,7 @@ fn declared(command: clap::Command, shown: impl Fn(&Setting) -> bool) -> clap::C
                 .value_name("NAME")
                 .help("Print what to put into the configuration of a client, and end")
                 .value_parser(clap::builder::PossibleValuesParser::new(
-                    Client::NAMES.iter().map(|(name, _)| *name),
+                    KnownClient::NAMES.iter().map(|(name, _)| *name),
                 )),
         )
         .arg(
@@ -123,7 +123,7 @@ fn declared(command: clap::Command, shown: impl Fn(&Setting) -> bool) -> clap::C
 }
 
 /// The flags are those of the server's table of settings, and three of the command's own.
-impl clap::Args for Args {
+impl clap::Args for McpArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
         declared(command, |setting| COMMON.contains(&setting.flag))
     }
@@ -133,16 +133,16 @@ impl clap::Args for Args {
     }
 }
 
-impl clap::FromArgMatches for Args {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Args, clap::Error> {
+impl clap::FromArgMatches for McpArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<McpArgs, clap::Error> {
         let mut flags = Vec::new();
         for setting in SETTINGS {
             let values = matches.get_many::<String>(setting.flag).unwrap_or_default();
             flags.extend(values.map(|value| (setting.flag.to_owned(), value.clone())));
         }
-        let client = matches.get_one::<String>("client").and_then(|name| Client::named(name));
+        let client = matches.get_one::<String>("client").and_then(|name| KnownClient::named(name));
         let (print_config, help_all) = (matches.get_flag("print-config"), matches.get_flag("help-all"));
-        Ok(Args { flags, print_config, help_all, client })
+        Ok(McpArgs { flags, print_config, help_all, client })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -152,7 +152,7 @@ impl clap::FromArgMatches for Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     if args.help_all {
         let help =
             declared(clap::Command::default().name("ptc mcp"), |_| true).render_long_help().to_string();

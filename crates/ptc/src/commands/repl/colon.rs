@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{file_text, names};
 
 /// A command.
-pub struct Command {
+pub struct ColonCommand {
     /// What is typed.
     pub name: &'static str,
     /// Other names.
@@ -28,12 +28,12 @@ const fn command(
     takes: &'static str,
     about: &'static str,
     run: fn(&mut Session, &str) -> io::Result<bool>,
-) -> Command {
-    Command { name, aliases, takes, about, run }
+) -> ColonCommand {
+    ColonCommand { name, aliases, takes, about, run }
 }
 
 /// All commands, as `:help` lists them.
-pub const COMMANDS: &[Command] = &[
+pub const COMMANDS: &[ColonCommand] = &[
     command(":help", &["help", "(help)", "?"], "", "this list", help),
     command(":doc", &[], "NAME", "what a function, a tool or an input is", doc),
     command(":find", &[":apropos"], "TEXT", "functions and tools that have to do with it", find_names),
@@ -59,7 +59,7 @@ pub const COMMANDS: &[Command] = &[
 /// What a command takes that may span lines.
 const PROGRAM: &str = "PROGRAM";
 
-impl Command {
+impl ColonCommand {
     /// Whether it takes a program.
     pub fn takes_program(&self) -> bool {
         self.takes == PROGRAM
@@ -67,16 +67,16 @@ impl Command {
 }
 
 /// The command that a text is, with what follows its name. A lone keyword that is no command is a program.
-pub fn find(text: &str) -> Option<(&'static Command, &str)> {
+pub fn find(text: &str) -> Option<(&'static ColonCommand, &str)> {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     // Words without a colon are programs if anything stands beside them.
     let alone = rest.trim().is_empty() || name.starts_with(':');
-    let named = |command: &&Command| command.name == name || command.aliases.contains(&name);
+    let named = |command: &&ColonCommand| command.name == name || command.aliases.contains(&name);
     COMMANDS.iter().find(named).filter(|_| alone).map(|command| (command, rest.trim()))
 }
 
 /// Does what a command says; false to leave.
-pub fn run(command: &Command, session: &mut Session, rest: &str) -> io::Result<bool> {
+pub fn run(command: &ColonCommand, session: &mut Session, rest: &str) -> io::Result<bool> {
     (command.run)(session, rest)
 }
 
@@ -98,8 +98,9 @@ pub fn misspelt(text: &str) -> Option<&'static str> {
 }
 
 fn help(session: &mut Session, _: &str) -> io::Result<bool> {
-    let line =
-        |command: &Command| format!("{:<18}{}", format!("{} {}", command.name, command.takes), command.about);
+    let line = |command: &ColonCommand| {
+        format!("{:<18}{}", format!("{} {}", command.name, command.takes), command.about)
+    };
     let lines: Vec<String> = COMMANDS.iter().map(line).collect();
     session.say(&format!(
         "{}\nAnything else is a program; it may span lines. *1 *2 *3 are the last values. Tab completes, Ctrl-C stops.",

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use ptc_host::{Ran, Tools};
-use ptc_lisp::machine::Signal;
+use ptc_lisp::machine::ProgramEnd;
 use ptc_lisp::prelude::Prelude;
-use ptc_server::engine::host::{Host, Part, Witness, granted};
+use ptc_server::engine::host::{Host, HostNamespace, Witness, granted};
 use ptc_server::engine::turnlog::{TurnLog, part};
 use ptc_upstream::Account;
 use serde_json::{Value as Json, json};
@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 #[derive(Debug)]
 pub struct Log {
     turns: Arc<TurnLog>,
-    part: Part,
+    part: HostNamespace,
     /// Whether programs of this session are added.
     live: bool,
     attempts: u64,
@@ -50,7 +50,7 @@ impl Log {
             return;
         }
         let fail = match &ran.result {
-            Ok(Signal::Fail) => Some("failed".to_owned()),
+            Ok(ProgramEnd::Fail) => Some("failed".to_owned()),
             Ok(_) => None,
             Err(error) => Some(error.kind.reason().to_owned()),
         };

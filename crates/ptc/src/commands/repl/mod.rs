@@ -29,7 +29,7 @@ use session::Session;
 /// the command.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct ReplArgs {
     /// A file whose text is run as one program; `-` is standard input
     #[arg(value_name = "SCRIPT", conflicts_with = "expr")]
     script: Option<PathBuf>,
@@ -82,7 +82,7 @@ Examples:
 );
 
 /// Runs the command.
-pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+pub fn run(mut args: ReplArgs) -> anyhow::Result<Outcome> {
     if args.log_source.is_some() && !args.log_prelude {
         anyhow::bail!("--log-source requires --log-prelude");
     }

@@ -9,7 +9,7 @@ use ptc_lisp::builtins::{Entry, registry};
 use super::session::Session;
 use super::{brackets, colon, lines};
 use crate::agents::highlight::{Paint, program_with};
-use crate::attached::Upstreams;
+use crate::attached::AttachedUpstreams;
 use crate::terminal::{self, Assistant, Offer};
 
 /// The names that can be completed.
@@ -74,7 +74,7 @@ pub fn all(session: &Session) -> Vec<String> {
 }
 
 /// Servers, and their tools as `server/tool`, as far as they are known.
-fn servers(upstreams: &Upstreams) -> Vec<String> {
+fn servers(upstreams: &AttachedUpstreams) -> Vec<String> {
     let mut names = vec!["tool/call".to_owned(), "tool/servers".to_owned()];
     for server in upstreams.catalog(false).servers() {
         names.push(server.name.clone());

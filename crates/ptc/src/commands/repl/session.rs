@@ -8,7 +8,7 @@ use anyhow::Context;
 use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
 use ptc_lisp::Error;
 use ptc_lisp::analyze::Namespaces;
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::reader::{ReadLimits, read_all};
 use ptc_lisp::syntax::Form;
 use ptc_upstream::Account;
@@ -17,9 +17,9 @@ use serde_json::Value as Json;
 use super::super::eval::{self, stats_text, upstream_text};
 use super::lines::PROMPT;
 use super::log::Log;
-use super::{Args, colon, pretty};
+use super::{ReplArgs, colon, pretty};
 use crate::agents::highlight::{self, Paint};
-use crate::attached::Upstreams;
+use crate::attached::AttachedUpstreams;
 use crate::exit::Outcome;
 use crate::terminal::errln;
 use crate::{report, terminal, values};
@@ -35,13 +35,13 @@ const REQUIRED: &str = "(require '[clojure.pprint :refer [pprint]])";
 
 /// A session.
 pub struct Session {
-    args: Args,
+    args: ReplArgs,
     /// The tools that are not upstreams.
     pub tools: Tools,
     /// The machine with all definitions.
     pub machine: Machine,
     /// The servers that programs may call.
-    pub upstreams: Option<Upstreams>,
+    pub upstreams: Option<AttachedUpstreams>,
     /// What the programs were and what became of them.
     pub turns: Vec<Turn>,
     /// The last value, whole.
@@ -76,7 +76,7 @@ pub struct Turn {
 
 impl Session {
     /// A session as the command line wants it.
-    pub fn new(mut args: Args) -> anyhow::Result<Session> {
+    pub fn new(mut args: ReplArgs) -> anyhow::Result<Session> {
         let mut tools = eval::tools(args.tools.as_deref())?;
         let log = args.log_prelude.then(|| Log::open(args.log_source.as_deref())).transpose()?;
         if let Some(log) = &log {
@@ -170,12 +170,12 @@ impl Session {
         let mut answer = self.machine.prints().to_vec();
         let mut problem = None;
         match &ran.result {
-            Ok(Signal::Value | Signal::Return) => {
+            Ok(ProgramEnd::Value | ProgramEnd::Return) => {
                 self.whole = self.covered(&self.machine.value());
                 answer.extend(with_value.then(|| self.documentation(text).unwrap_or_else(|| self.shown())));
                 self.keep(text);
             }
-            Ok(Signal::Fail) => problem = Some(format!("failed: {}", self.machine.value())),
+            Ok(ProgramEnd::Fail) => problem = Some(format!("failed: {}", self.machine.value())),
             Err(error) => {
                 let whole = || terminal::error_text(error, self.machine.source(), name, self.coloured);
                 problem = Some(self.pointed_out(error, text).unwrap_or_else(whole));
@@ -242,7 +242,7 @@ impl Session {
     fn drive(&mut self, text: &str) -> (Ran, Account) {
         self.interrupt.reset();
         let bounds = Bounds { cancel: Some(self.interrupt.clone()), ..self.args.common.bounds() };
-        let run = self.upstreams.as_ref().map(Upstreams::begin);
+        let run = self.upstreams.as_ref().map(AttachedUpstreams::begin);
         let ran = match &run {
             Some(run) => run.drive(&mut self.machine, text, &run.grant(&self.tools), &bounds),
             None => drive(&mut self.machine, text, &self.tools, &bounds),
@@ -257,7 +257,7 @@ impl Session {
             stats = format!("{stats}\n{}", upstream_text(account));
         }
         let end = match &ran.result {
-            Ok(Signal::Fail) => "failed".to_owned(),
+            Ok(ProgramEnd::Fail) => "failed".to_owned(),
             Ok(_) => "ok".to_owned(),
             Err(error) => error.kind.reason().to_owned(),
         };
@@ -347,7 +347,7 @@ fn defines(form: &Form) -> bool {
     head.is_some_and(|head| head.starts_with("def") || ["require", "use", "ns", "import"].contains(&head))
 }
 
-fn fresh(args: &Args, tools: &Tools, required: &Arc<Namespaces>) -> anyhow::Result<Machine> {
+fn fresh(args: &ReplArgs, tools: &Tools, required: &Arc<Namespaces>) -> anyhow::Result<Machine> {
     let mut machine = args.common.machine()?;
     machine.set_required(required.clone());
     tools.grant(&mut machine);

@@ -28,7 +28,7 @@ use crate::{terminal, values};
 /// nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-pub struct Args {
+pub struct ReplayArgs {
     /// The recording, or a directory of recordings: then the newest are played, or held against a file
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -88,7 +88,7 @@ Examples:
   ptc replay traces --against agent.toml --last 10
   ptc replay traces --against crm.clj";
 
-impl Args {
+impl ReplayArgs {
     /// What playing one recording may use.
     fn allowance(&self) -> Allowance {
         // A server allows more calls than other hosts.
@@ -102,7 +102,7 @@ impl Args {
 const SHOWN: usize = 100;
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: ReplayArgs) -> anyhow::Result<Outcome> {
     if let Some(file) = &args.against {
         return would_change(&args, file);
     }
@@ -137,7 +137,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// Plays a recording so often, or until it differs.
-fn play(recording: &Recording, args: &Args) -> anyhow::Result<Proof> {
+fn play(recording: &Recording, args: &ReplayArgs) -> anyhow::Result<Proof> {
     let mut proof = subject::prove(recording, &args.allowance())?;
     for _ in 1..args.times {
         if !matches!(proof.verdict, Verdict::Equal) || proof.changed.is_some() {
@@ -156,7 +156,7 @@ fn outcome(proof: &Proof) -> Outcome {
 }
 
 /// Plays the newest recordings of a directory.
-fn play_all(args: &Args) -> anyhow::Result<Outcome> {
+fn play_all(args: &ReplayArgs) -> anyhow::Result<Outcome> {
     if args.step || !args.at.is_empty() || args.diff.is_some() {
         bail!("{} is a directory; name one of its recordings", args.run.display());
     }
@@ -190,7 +190,7 @@ fn comparable(mut recording: Recording) -> Recording {
 }
 
 /// Says which answers would be others with an agent or a prelude that changed.
-fn would_change(args: &Args, file: &Path) -> anyhow::Result<Outcome> {
+fn would_change(args: &ReplayArgs, file: &Path) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     let mut outcome = Outcome::Done;
     for path in recordings(&args.run, args.last)? {

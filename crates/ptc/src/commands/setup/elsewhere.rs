@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::client::{Client, Format, User};
 use super::file::{LOCAL_NAME, NAME, PROJECT_NAME, Scope};
-use super::place::{Place, Text, named};
+use super::place::{SetupFiles, Text, named};
 use super::plan::Step;
 use super::{json, toml};
 
@@ -36,7 +36,7 @@ enum Reach {
 }
 
 /// The other files of a client with servers in them.
-pub fn others(client: &Client, place: &Place) -> anyhow::Result<Vec<Other>> {
+pub fn others(client: &Client, place: &SetupFiles) -> anyhow::Result<Vec<Other>> {
     let user = User::of_environment()?;
     let here = std::env::current_dir()?;
     let beside = |files: Vec<PathBuf>, reach: Reach| files.into_iter().map(move |file| (file, reach.clone()));

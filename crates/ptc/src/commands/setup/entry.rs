@@ -26,7 +26,7 @@ const OF_CLIENT: &[(&str, &str)] = &[
 ];
 
 /// Where entries come from.
-pub struct Origin<'o> {
+pub struct EntryOrigin<'o> {
     /// The client.
     pub client: &'o Client,
     /// The folder that is worked in; nothing in the file of a user, where it is another one each time.
@@ -34,7 +34,7 @@ pub struct Origin<'o> {
 }
 
 /// The entry as it is kept, or why it stays in the client.
-pub fn moved(entry: &Json, origin: &Origin) -> Result<Json, String> {
+pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
     let entry = &Config::client_entry(entry.clone());
     let is_set = |key: &str| entry.get(key).is_some_and(|value| !value.is_null() && *value != json!(false));
     if let Some((key, why)) = OF_CLIENT.iter().find(|(key, _)| is_set(key)) {
@@ -255,7 +255,7 @@ fn words(text: &str) -> Result<String, String> {
 }
 
 /// A text with the folder that is worked in filled in, or left to the client.
-fn in_folder(text: &str, origin: &Origin) -> Result<String, String> {
+fn in_folder(text: &str, origin: &EntryOrigin) -> Result<String, String> {
     const FOLDER: &[&str] = &["${workspaceFolder}", "${workspaceRoot}"];
     const BASENAME: &str = "${workspaceFolderBasename}";
     let fills = matches!(origin.client.variables, Variables::Braces | Variables::Prefixed);
@@ -282,7 +282,7 @@ fn in_folder(text: &str, origin: &Origin) -> Result<String, String> {
 }
 
 /// A folder, from the one that is worked in.
-fn whole(text: &str, origin: &Origin) -> Result<String, String> {
+fn whole(text: &str, origin: &EntryOrigin) -> Result<String, String> {
     if Path::new(text).is_absolute() || text.starts_with("${") {
         return Ok(text.to_owned());
     }
@@ -333,8 +333,8 @@ fn codex(mut entry: Json) -> Json {
 mod tests {
     use super::*;
 
-    fn origin(client: &str, folder: Option<&'static str>) -> Origin<'static> {
-        Origin { client: Client::named(client).expect("a client"), folder: folder.map(Path::new) }
+    fn origin(client: &str, folder: Option<&'static str>) -> EntryOrigin<'static> {
+        EntryOrigin { client: Client::named(client).expect("a client"), folder: folder.map(Path::new) }
     }
 
     #[test]

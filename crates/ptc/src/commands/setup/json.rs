@@ -45,9 +45,9 @@ pub fn replaced(
 
 /// The text with the missing entries in the place of ours, as they were written.
 pub fn restored(texts: &Texts, keys: &[String], name: &str, missing: &[String]) -> anyhow::Result<String> {
-    let Some(base) = Place::find(texts.base, keys)? else { return Ok(texts.now.to_owned()) };
-    let Some(now) = Place::find(texts.now, keys)? else { return appended(texts, keys, missing) };
-    let after = Place::find(texts.after, keys)?;
+    let Some(base) = ObjectPlace::find(texts.base, keys)? else { return Ok(texts.now.to_owned()) };
+    let Some(now) = ObjectPlace::find(texts.now, keys)? else { return appended(texts, keys, missing) };
+    let after = ObjectPlace::find(texts.after, keys)?;
     if after.is_some_and(|after| texts.after[after.range] == texts.now[now.range.clone()]) {
         return Ok(spliced(texts.now, now.range, &texts.base[base.range]));
     }
@@ -62,14 +62,14 @@ pub fn restored(texts: &Texts, keys: &[String], name: &str, missing: &[String]) 
 }
 
 /// An object in a text.
-struct Place {
+struct ObjectPlace {
     range: Range<usize>,
     /// Its entries, name and value, in order.
     entries: Vec<(String, Range<usize>)>,
 }
 
-impl Place {
-    fn find(text: &str, keys: &[String]) -> anyhow::Result<Option<Place>> {
+impl ObjectPlace {
+    fn find(text: &str, keys: &[String]) -> anyhow::Result<Option<ObjectPlace>> {
         let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
         let parsed = parsed.map_err(|error| anyhow!("it is not JSON: {error}"))?;
         let Some(mut at) = parsed.value.as_ref() else { return Ok(None) };
@@ -83,7 +83,7 @@ impl Place {
         let Value::Object(object) = at else { return Ok(None) };
         let entries = object.properties.iter();
         let entries = entries.map(|entry| (named(&entry.name).to_owned(), entry.start()..entry.end()));
-        Ok(Some(Place { range: object.start()..object.end(), entries: entries.collect() }))
+        Ok(Some(ObjectPlace { range: object.start()..object.end(), entries: entries.collect() }))
     }
 
     /// These entries as they are written: with what stands between them, where nothing else does.

@@ -24,7 +24,7 @@ use ptc_upstream::Config;
 use self::client::{CLIENTS, Client};
 use self::elsewhere::Other;
 use self::file::Scope;
-use self::place::{Place, Text};
+use self::place::{SetupFiles, Text};
 use self::plan::{File, Step};
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
@@ -36,7 +36,7 @@ use crate::terminal;
 /// you can read, and one server stands in their place: `ptc mcp` with that file. What only the client can start stays there.
 /// Servers that are added to the client later are moved by running it again.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SetupArgs {
     /// The client
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
     client: String,
@@ -67,16 +67,16 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(args: SetupArgs) -> anyhow::Result<Outcome> {
     let client = Client::named(&args.client).context("there is no such client")?;
-    let place = Place::of(client, &args)?;
+    let place = SetupFiles::of(client, &args)?;
     match args.undo {
         true => undo(client, &place, &args),
         false => setup(client, &place, &args),
     }
 }
 
-fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome> {
+fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Outcome> {
     let file = place.file.display();
     if !place.file.exists() {
         bail!(
@@ -166,7 +166,7 @@ fn tell_rest(known: &File, whole: &str, steps: &[Step], others: &[Other]) -> any
 
 /// Looks at the servers of each step and shows what would happen. A server that only the client is let into stays there.
 /// Gives the servers of steps that can be measured, because all of them could be reached.
-fn shown(steps: &mut [Step], place: &Place, args: &Args) -> anyhow::Result<Vec<Option<Config>>> {
+fn shown(steps: &mut [Step], place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Vec<Option<Config>>> {
     let mut measurable = Vec::new();
     for step in steps {
         let mut told = String::new();
@@ -192,7 +192,7 @@ fn shown(steps: &mut [Step], place: &Place, args: &Args) -> anyhow::Result<Vec<O
     Ok(measurable)
 }
 
-fn undo(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome> {
+fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Outcome> {
     let file = place.file.display();
     let Some(state) = place.state()? else { bail!("{file} was not set up, or was put back already") };
     let now = match place.file.exists() {
@@ -223,7 +223,7 @@ fn undo(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome> 
 }
 
 /// The file as it is now, with its servers back in it.
-fn restored(known: &File, args: &Args) -> anyhow::Result<Text> {
+fn restored(known: &File, args: &SetupArgs) -> anyhow::Result<Text> {
     if !args.yes && known.own_entry_changed()? {
         bail!("our server in it was changed since, and putting servers back would lose that");
     }
@@ -231,7 +231,7 @@ fn restored(known: &File, args: &Args) -> anyhow::Result<Text> {
 }
 
 /// How a setup is undone.
-fn undo_command(client: &Client, args: &Args) -> String {
+fn undo_command(client: &Client, args: &SetupArgs) -> String {
     let which = match (&args.config, args.project) {
         (Some(file), _) => format!(" --config {}", file.display()),
         (None, true) => " --project".to_owned(),

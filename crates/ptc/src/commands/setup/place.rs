@@ -6,7 +6,7 @@ use anyhow::Context;
 use ptc_system::private;
 use sha2::{Digest as _, Sha256};
 
-use super::Args;
+use super::SetupArgs;
 use super::client::{Client, User};
 use super::file::{self, Scope, Spot};
 
@@ -14,7 +14,7 @@ use super::file::{self, Scope, Spot};
 const MARK: char = '\u{feff}';
 
 /// The files of one setup.
-pub struct Place {
+pub struct SetupFiles {
     /// The client's own.
     pub file: PathBuf,
     /// Whose it is.
@@ -34,16 +34,16 @@ pub struct State {
     pub after: Text,
 }
 
-impl Place {
+impl SetupFiles {
     /// The files that the arguments mean.
-    pub fn of(client: &Client, args: &Args) -> anyhow::Result<Place> {
+    pub fn of(client: &Client, args: &SetupArgs) -> anyhow::Result<SetupFiles> {
         let user = User::of_environment()?;
         let folder = user.config.join("ptc_runner_mcp/setup");
         let here = std::env::current_dir().context("the current folder cannot be found")?;
-        let place = |file: &Path, scope: &Scope| -> anyhow::Result<Place> {
+        let place = |file: &Path, scope: &Scope| -> anyhow::Result<SetupFiles> {
             let file = named(file)?;
             let stem = stem(client, &file);
-            Ok(Place { file, scope: scope.clone(), folder: folder.clone(), stem })
+            Ok(SetupFiles { file, scope: scope.clone(), folder: folder.clone(), stem })
         };
         let users = client.files(&user);
         if let Some(file) = &args.config {
@@ -57,7 +57,7 @@ impl Place {
         };
         let places = files.iter().map(|file| place(file, &scope)).collect::<anyhow::Result<Vec<_>>>()?;
         // Of several names the one that was set up counts, then the one with servers in it, then the one that is there.
-        let ranks: [&dyn Fn(&Place) -> bool; 4] = [
+        let ranks: [&dyn Fn(&SetupFiles) -> bool; 4] = [
             &|place| place.kept("before").exists(),
             &|place| place.has_servers(client),
             &|place| place.file.exists(),

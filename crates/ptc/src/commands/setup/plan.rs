@@ -10,9 +10,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::client::Client;
 use super::elsewhere::Gate;
-use super::entry::{self, Origin};
+use super::entry::{self, EntryOrigin};
 use super::file::{self, Spot, Texts};
-use super::place::{Place, State, Text};
+use super::place::{SetupFiles, State, Text};
 
 /// What happens at one place of a file.
 pub struct Step {
@@ -31,7 +31,7 @@ pub struct Step {
 /// The file of a client and what is known of it.
 pub struct File<'f> {
     pub client: &'f Client,
-    pub place: &'f Place,
+    pub place: &'f SetupFiles,
     /// As it is now.
     pub now: &'f Text,
     /// What is kept of it, if it was set up.
@@ -119,7 +119,7 @@ impl File<'_> {
             Some(_) => earlier(&kept)?,
             None => Map::new(),
         };
-        let origin = Origin { client: self.client, folder: spot.folder.as_deref() };
+        let origin = EntryOrigin { client: self.client, folder: spot.folder.as_deref() };
         let gate = Gate::of(self.client, &self.now.text);
         let entered = |name: &str, entry: &Json| match gate.keeps_out(name) {
             Some(why) => Err(format!("the client does not start it: {why}")),
@@ -149,7 +149,7 @@ impl File<'_> {
 }
 
 /// An error if all servers stay where they are.
-pub fn some_move(steps: &[Step], place: &Place) -> anyhow::Result<()> {
+pub fn some_move(steps: &[Step], place: &SetupFiles) -> anyhow::Result<()> {
     if steps.iter().any(|step| !step.moved.is_empty()) {
         return Ok(());
     }
@@ -201,7 +201,7 @@ impl Step {
     }
 
     /// What it does, in lines.
-    pub fn told(&self, place: &Place) -> String {
+    pub fn told(&self, place: &SetupFiles) -> String {
         let mut told = place.file.display().to_string();
         if let (false, Some(folder)) = (self.spot.is_main(), &self.spot.folder) {
             let _ = write!(told, ", in {}", folder.display());

@@ -10,7 +10,7 @@ mod resolve;
 mod write;
 
 use super::constant::TextWidth;
-use super::{Field, Kind, Zone};
+use super::{Field, TimeKind, Zone};
 use crate::error::Error;
 
 pub use resolve::Parsed;
@@ -20,7 +20,7 @@ pub use resolve::Parsed;
 pub struct Formatter {
     /// The pattern, or the name of a predefined formatter.
     source: String,
-    items: Vec<Item>,
+    items: Vec<FormatItem>,
     /// Whether a day beyond the end of its month is refused when reading; patterns clamp it.
     strict: bool,
     /// Whether letters match in either case when reading, as the predefined formats do.
@@ -50,7 +50,7 @@ enum Sign {
 
 /// One piece of a formatter.
 #[derive(Clone, Debug, PartialEq)]
-enum Item {
+enum FormatItem {
     /// Text as it is.
     Literal(String),
     /// A number.
@@ -105,19 +105,19 @@ impl Formatter {
         let Formatter { source, items, strict: _, ignore_case: _, zone: _, legacy: _ } = self;
         // Zones are kept once per process.
         let texts = items.iter().map(|item| match item {
-            Item::Literal(text) => text.len(),
-            Item::Number { .. }
-            | Item::TwoDigitYear(_)
-            | Item::Fraction { .. }
-            | Item::Text(..)
-            | Item::Offset { .. }
-            | Item::GmtOffset { .. }
-            | Item::ZoneId
-            | Item::ZoneName
-            | Item::BracketedZone
-            | Item::Instant
-            | Item::OptionalStart
-            | Item::OptionalEnd => 0,
+            FormatItem::Literal(text) => text.len(),
+            FormatItem::Number { .. }
+            | FormatItem::TwoDigitYear(_)
+            | FormatItem::Fraction { .. }
+            | FormatItem::Text(..)
+            | FormatItem::Offset { .. }
+            | FormatItem::GmtOffset { .. }
+            | FormatItem::ZoneId
+            | FormatItem::ZoneName
+            | FormatItem::BracketedZone
+            | FormatItem::Instant
+            | FormatItem::OptionalStart
+            | FormatItem::OptionalEnd => 0,
         });
         size_of::<Formatter>() + source.len() + size_of_val(items.as_slice()) + texts.sum::<usize>()
     }
@@ -146,15 +146,15 @@ impl Formatter {
     }
 
     /// The formatter behind `Type/parse` without one.
-    pub fn iso_for(kind: Kind) -> Formatter {
+    pub fn iso_for(kind: TimeKind) -> Formatter {
         let name = match kind {
-            Kind::LocalDate => "ISO_LOCAL_DATE",
-            Kind::LocalDateTime => "ISO_LOCAL_DATE_TIME",
-            Kind::LocalTime => "ISO_LOCAL_TIME",
-            Kind::Instant => "ISO_INSTANT",
-            Kind::OffsetDateTime => "ISO_OFFSET_DATE_TIME",
-            Kind::YearMonth => "YEAR_MONTH",
-            Kind::Year => "YEAR",
+            TimeKind::LocalDate => "ISO_LOCAL_DATE",
+            TimeKind::LocalDateTime => "ISO_LOCAL_DATE_TIME",
+            TimeKind::LocalTime => "ISO_LOCAL_TIME",
+            TimeKind::Instant => "ISO_INSTANT",
+            TimeKind::OffsetDateTime => "ISO_OFFSET_DATE_TIME",
+            TimeKind::YearMonth => "YEAR_MONTH",
+            TimeKind::Year => "YEAR",
             _ => "ISO_ZONED_DATE_TIME",
         };
         Formatter::predefined(name).unwrap_or_else(|| Formatter::literal(name))

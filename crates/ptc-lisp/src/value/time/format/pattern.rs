@@ -1,6 +1,6 @@
 //! Reading Java's pattern letters.
 
-use super::{Formatter, Item, OffsetShape, Sign};
+use super::{FormatItem, Formatter, OffsetShape, Sign};
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::value::time::Field;
 use crate::value::time::constant::TextWidth;
@@ -39,11 +39,11 @@ impl Formatter {
                 }
                 '[' => {
                     open += 1;
-                    items.push(Item::OptionalStart);
+                    items.push(FormatItem::OptionalStart);
                 }
                 ']' if open > 0 => {
                     open -= 1;
-                    items.push(Item::OptionalEnd);
+                    items.push(FormatItem::OptionalEnd);
                 }
                 ']' => return Err(wrong(pattern, "a ] without its [".into())),
                 '{' | '}' | '#' => return Err(wrong(pattern, format!("the reserved character {first}"))),
@@ -51,7 +51,7 @@ impl Formatter {
             }
             rest = &rest[first.len_utf8()..];
         }
-        items.extend((0..open).map(|_| Item::OptionalEnd));
+        items.extend((0..open).map(|_| FormatItem::OptionalEnd));
         items.shrink_to_fit();
         Ok(Formatter {
             source: pattern.into(),
@@ -64,10 +64,10 @@ impl Formatter {
     }
 }
 
-fn push_literal(items: &mut Vec<Item>, text: &str) {
+fn push_literal(items: &mut Vec<FormatItem>, text: &str) {
     match items.last_mut() {
-        Some(Item::Literal(before)) => before.push_str(text),
-        _ => items.push(Item::Literal(text.into())),
+        Some(FormatItem::Literal(before)) => before.push_str(text),
+        _ => items.push(FormatItem::Literal(text.into())),
     }
 }
 
@@ -92,27 +92,27 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     }
 }
 
-fn letters(pattern: &str, letter: char, count: usize) -> Result<Item, Error> {
+fn letters(pattern: &str, letter: char, count: usize) -> Result<FormatItem, Error> {
     let too_many = || wrong(pattern, format!("too many letters {letter} ({count})"));
     let width = u8::try_from(count).map_err(|_| too_many())?;
     let number = |field: Field, most: u8| match width {
-        1 => Ok(Item::Number { field, min: 1, max: 19, sign: Sign::Normal }),
-        _ if width <= most => Ok(Item::Number { field, min: width, max: width, sign: Sign::Never }),
+        1 => Ok(FormatItem::Number { field, min: 1, max: 19, sign: Sign::Normal }),
+        _ if width <= most => Ok(FormatItem::Number { field, min: width, max: width, sign: Sign::Never }),
         _ => Err(too_many()),
     };
     let text = |field: Field, letters: u8| match letters {
-        3 => Ok(Item::Text(field, TextWidth::Short)),
-        4 => Ok(Item::Text(field, TextWidth::Full)),
-        5 => Ok(Item::Text(field, TextWidth::Narrow)),
+        3 => Ok(FormatItem::Text(field, TextWidth::Short)),
+        4 => Ok(FormatItem::Text(field, TextWidth::Full)),
+        5 => Ok(FormatItem::Text(field, TextWidth::Narrow)),
         _ => Err(too_many()),
     };
     let year = |field: Field| match width {
-        2 => Ok(Item::TwoDigitYear(field)),
-        1..4 => Ok(Item::Number { field, min: width, max: 19, sign: Sign::Normal }),
-        4..=19 => Ok(Item::Number { field, min: width, max: 19, sign: Sign::ExceedsPad }),
+        2 => Ok(FormatItem::TwoDigitYear(field)),
+        1..4 => Ok(FormatItem::Number { field, min: width, max: 19, sign: Sign::Normal }),
+        4..=19 => Ok(FormatItem::Number { field, min: width, max: 19, sign: Sign::ExceedsPad }),
         _ => Err(too_many()),
     };
-    let offset = |shape: OffsetShape, zero: &'static str| Ok(Item::Offset { shape, zero });
+    let offset = |shape: OffsetShape, zero: &'static str| Ok(FormatItem::Offset { shape, zero });
     let shapes = [
         OffsetShape::Hours,
         OffsetShape::Minutes,
@@ -146,22 +146,28 @@ fn letters(pattern: &str, letter: char, count: usize) -> Result<Item, Error> {
         ('h', _) => number(Field::ClockHourOfAmpm, 2),
         ('m', _) => number(Field::MinuteOfHour, 2),
         ('s', _) => number(Field::SecondOfMinute, 2),
-        ('S', 1..=9) => Ok(Item::Fraction { min: width, max: width, point: false }),
-        ('n', _) => Ok(Item::Number { field: Field::NanoOfSecond, min: width, max: 19, sign: Sign::Never }),
-        ('N', _) => Ok(Item::Number { field: Field::NanoOfDay, min: width, max: 19, sign: Sign::Never }),
-        ('A', _) => Ok(Item::Number { field: Field::MilliOfDay, min: width, max: 19, sign: Sign::Never }),
+        ('S', 1..=9) => Ok(FormatItem::Fraction { min: width, max: width, point: false }),
+        ('n', _) => {
+            Ok(FormatItem::Number { field: Field::NanoOfSecond, min: width, max: 19, sign: Sign::Never })
+        }
+        ('N', _) => {
+            Ok(FormatItem::Number { field: Field::NanoOfDay, min: width, max: 19, sign: Sign::Never })
+        }
+        ('A', _) => {
+            Ok(FormatItem::Number { field: Field::MilliOfDay, min: width, max: 19, sign: Sign::Never })
+        }
         ('X', 1..=5) => offset(shapes[usize::from(width) - 1], "Z"),
         ('x', 1..=5) => offset(
             shapes[usize::from(width) - 1],
             ["+00", "+0000", "+00:00", "+0000", "+00:00"][usize::from(width) - 1],
         ),
         ('Z', 1..=3) => offset(OffsetShape::Minutes, "+0000"),
-        ('Z', 4) | ('O', 4) => Ok(Item::GmtOffset { full: true }),
-        ('O', 1) => Ok(Item::GmtOffset { full: false }),
+        ('Z', 4) | ('O', 4) => Ok(FormatItem::GmtOffset { full: true }),
+        ('O', 1) => Ok(FormatItem::GmtOffset { full: false }),
         ('Z', 5) => offset(OffsetShape::SecondsColon, "Z"),
-        ('V', 2) => Ok(Item::ZoneId),
+        ('V', 2) => Ok(FormatItem::ZoneId),
         ('V', _) => Err(wrong(pattern, "a zone id that is not written VV".into())),
-        ('z' | 'v', 1..=3) => Ok(Item::ZoneName),
+        ('z' | 'v', 1..=3) => Ok(FormatItem::ZoneName),
         ('z' | 'v', 4) => Err(wrong(pattern, format!("full zone names ({letter} four times)"))
             .hint("use z for a short name like CET, or VV for a zone id like Europe/Paris")),
         _ if "yuYMLQqdDEecwWFGaHkKhmsSXxZOVzv".contains(letter) => Err(too_many()),

@@ -1,70 +1,70 @@
 //! The formatters with names: `ISO_LOCAL_DATE`, `RFC_1123_DATE_TIME` and their like.
 
-use super::{Formatter, Item, OffsetShape, Sign};
+use super::{FormatItem, Formatter, OffsetShape, Sign};
 use crate::value::time::Field;
 use crate::value::time::constant::TextWidth;
 
-fn number(field: Field, width: u8) -> Item {
-    Item::Number { field, min: width, max: width, sign: Sign::Never }
+fn number(field: Field, width: u8) -> FormatItem {
+    FormatItem::Number { field, min: width, max: width, sign: Sign::Never }
 }
 
-fn year() -> Item {
-    Item::Number { field: Field::Year, min: 4, max: 10, sign: Sign::ExceedsPad }
+fn year() -> FormatItem {
+    FormatItem::Number { field: Field::Year, min: 4, max: 10, sign: Sign::ExceedsPad }
 }
 
-fn literal(text: &str) -> Item {
-    Item::Literal(text.into())
+fn literal(text: &str) -> FormatItem {
+    FormatItem::Literal(text.into())
 }
 
-fn year_month() -> Vec<Item> {
+fn year_month() -> Vec<FormatItem> {
     vec![year(), literal("-"), number(Field::MonthOfYear, 2)]
 }
 
-fn date() -> Vec<Item> {
+fn date() -> Vec<FormatItem> {
     let mut items = year_month();
     items.extend([literal("-"), number(Field::DayOfMonth, 2)]);
     items
 }
 
-fn time() -> Vec<Item> {
+fn time() -> Vec<FormatItem> {
     vec![
         number(Field::HourOfDay, 2),
         literal(":"),
         number(Field::MinuteOfHour, 2),
-        Item::OptionalStart,
+        FormatItem::OptionalStart,
         literal(":"),
         number(Field::SecondOfMinute, 2),
-        Item::OptionalStart,
-        Item::Fraction { min: 0, max: 9, point: true },
-        Item::OptionalEnd,
-        Item::OptionalEnd,
+        FormatItem::OptionalStart,
+        FormatItem::Fraction { min: 0, max: 9, point: true },
+        FormatItem::OptionalEnd,
+        FormatItem::OptionalEnd,
     ]
 }
 
-fn date_time() -> Vec<Item> {
+fn date_time() -> Vec<FormatItem> {
     [date(), vec![literal("T")], time()].concat()
 }
 
-fn offset() -> Vec<Item> {
-    vec![Item::Offset { shape: OffsetShape::SecondsColon, zero: "Z" }]
+fn offset() -> Vec<FormatItem> {
+    vec![FormatItem::Offset { shape: OffsetShape::SecondsColon, zero: "Z" }]
 }
 
-fn optional(items: Vec<Item>) -> Vec<Item> {
-    [vec![Item::OptionalStart], items, vec![Item::OptionalEnd]].concat()
+fn optional(items: Vec<FormatItem>) -> Vec<FormatItem> {
+    [vec![FormatItem::OptionalStart], items, vec![FormatItem::OptionalEnd]].concat()
 }
 
-fn week_date() -> Vec<Item> {
-    let year = Item::Number { field: Field::WeekBasedYear, min: 4, max: 10, sign: Sign::ExceedsPad };
+fn week_date() -> Vec<FormatItem> {
+    let year = FormatItem::Number { field: Field::WeekBasedYear, min: 4, max: 10, sign: Sign::ExceedsPad };
     let week = number(Field::WeekOfWeekBasedYear, 2);
     vec![year, literal("-W"), week, literal("-"), number(Field::DayOfWeek, 1)]
 }
 
-fn rfc_1123() -> Vec<Item> {
-    let mut items = optional(vec![Item::Text(Field::DayOfWeek, TextWidth::Short), literal(", ")]);
+fn rfc_1123() -> Vec<FormatItem> {
+    let mut items = optional(vec![FormatItem::Text(Field::DayOfWeek, TextWidth::Short), literal(", ")]);
     items.extend([
-        Item::Number { field: Field::DayOfMonth, min: 1, max: 2, sign: Sign::Never },
+        FormatItem::Number { field: Field::DayOfMonth, min: 1, max: 2, sign: Sign::Never },
         literal(" "),
-        Item::Text(Field::MonthOfYear, TextWidth::Short),
+        FormatItem::Text(Field::MonthOfYear, TextWidth::Short),
         literal(" "),
         number(Field::Year, 4),
         literal(" "),
@@ -73,7 +73,7 @@ fn rfc_1123() -> Vec<Item> {
         number(Field::MinuteOfHour, 2),
     ]);
     items.extend(optional(vec![literal(":"), number(Field::SecondOfMinute, 2)]));
-    items.extend([literal(" "), Item::Offset { shape: OffsetShape::Minutes, zero: "GMT" }]);
+    items.extend([literal(" "), FormatItem::Offset { shape: OffsetShape::Minutes, zero: "GMT" }]);
     items
 }
 
@@ -89,12 +89,14 @@ impl Formatter {
             "ISO_OFFSET_DATE" => [date(), offset()].concat(),
             "ISO_OFFSET_TIME" => [time(), offset()].concat(),
             "ISO_OFFSET_DATE_TIME" => [date_time(), offset()].concat(),
-            "ISO_ZONED_DATE_TIME" => [date_time(), offset(), optional(vec![Item::BracketedZone])].concat(),
+            "ISO_ZONED_DATE_TIME" => {
+                [date_time(), offset(), optional(vec![FormatItem::BracketedZone])].concat()
+            }
             "ISO_DATE_TIME" => {
-                let zone = [offset(), optional(vec![Item::BracketedZone])].concat();
+                let zone = [offset(), optional(vec![FormatItem::BracketedZone])].concat();
                 [date_time(), optional(zone)].concat()
             }
-            "ISO_INSTANT" => vec![Item::Instant],
+            "ISO_INSTANT" => vec![FormatItem::Instant],
             "INSTANT_TEXT" => {
                 let clock = vec![
                     literal("T"),
@@ -103,7 +105,7 @@ impl Formatter {
                     number(Field::MinuteOfHour, 2),
                     literal(":"),
                     number(Field::SecondOfMinute, 2),
-                    Item::Fraction { min: 0, max: 9, point: true },
+                    FormatItem::Fraction { min: 0, max: 9, point: true },
                 ];
                 [date(), clock, offset()].concat()
             }
@@ -112,12 +114,14 @@ impl Formatter {
             "BASIC_ISO_DATE" => {
                 let date =
                     vec![number(Field::Year, 4), number(Field::MonthOfYear, 2), number(Field::DayOfMonth, 2)];
-                let offset = Item::Offset { shape: OffsetShape::Seconds, zero: "Z" };
+                let offset = FormatItem::Offset { shape: OffsetShape::Seconds, zero: "Z" };
                 [date, optional(vec![offset])].concat()
             }
             "RFC_1123_DATE_TIME" => rfc_1123(),
             "YEAR_MONTH" => year_month(),
-            "YEAR" => vec![Item::Number { field: Field::Year, min: 4, max: 10, sign: Sign::ExceedsPad }],
+            "YEAR" => {
+                vec![FormatItem::Number { field: Field::Year, min: 4, max: 10, sign: Sign::ExceedsPad }]
+            }
             _ => return None,
         };
         let strict = name != "RFC_1123_DATE_TIME";

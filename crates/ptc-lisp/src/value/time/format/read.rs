@@ -1,6 +1,6 @@
 //! Text to fields.
 
-use super::{Formatter, Item, OffsetShape, Parsed, Sign};
+use super::{FormatItem, Formatter, OffsetShape, Parsed, Sign};
 use crate::error::{Error, excerpt};
 use crate::value::time::Field;
 use crate::value::time::constant::TextWidth;
@@ -8,15 +8,15 @@ use crate::value::time::parse_iso::unreadable_with;
 use crate::value::time::zone::{Zone, parse_offset};
 
 /// What went wrong at a byte of the text.
-struct Stop {
+struct ReadStop {
     at: usize,
     what: String,
 }
 
-type Step<T> = Result<T, Stop>;
+type ReadStep<T> = Result<T, ReadStop>;
 
-fn stop<T>(at: usize, what: impl Into<String>) -> Step<T> {
-    Err(Stop { at, what: what.into() })
+fn stop<T>(at: usize, what: impl Into<String>) -> ReadStep<T> {
+    Err(ReadStop { at, what: what.into() })
 }
 
 impl Formatter {
@@ -27,12 +27,12 @@ impl Formatter {
         if text.len() > LONGEST {
             return Err(unreadable_with(text, self.source(), "it is too long"));
         }
-        let mut reader = Reader { formatter: self, text, at: 0, parsed: Parsed::new(self, text) };
+        let mut reader = TimeReader { formatter: self, text, at: 0, parsed: Parsed::new(self, text) };
         let outcome = reader.items(0, 0).and_then(|_| match text.len() - reader.at {
             0 => Ok(()),
             _ => stop(reader.at, "the end of the text"),
         });
-        if let Err(Stop { at, what }) = outcome {
+        if let Err(ReadStop { at, what }) = outcome {
             let found = excerpt(&text[at..]);
             let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
             return Err(unreadable_with(text, self.source(), &format!("expected {what}, found {found}")));
@@ -41,23 +41,23 @@ impl Formatter {
     }
 }
 
-struct Reader<'a> {
+struct TimeReader<'a> {
     formatter: &'a Formatter,
     text: &'a str,
     at: usize,
     parsed: Parsed,
 }
 
-impl Reader<'_> {
+impl TimeReader<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
 
     /// Reads from item `index` to the end of this optional part and returns where that is.
-    fn items(&mut self, mut index: usize, depth: usize) -> Step<usize> {
+    fn items(&mut self, mut index: usize, depth: usize) -> ReadStep<usize> {
         while let Some(item) = self.formatter.items.get(index) {
             match item {
-                Item::OptionalStart => {
+                FormatItem::OptionalStart => {
                     let kept = (self.at, self.parsed.clone());
                     index = match self.items(index + 1, depth + 1) {
                         Ok(end) => end,
@@ -68,8 +68,8 @@ impl Reader<'_> {
                     };
                     continue;
                 }
-                Item::OptionalEnd if depth > 0 => return Ok(index + 1),
-                Item::OptionalEnd => {}
+                FormatItem::OptionalEnd if depth > 0 => return Ok(index + 1),
+                FormatItem::OptionalEnd => {}
                 _ => self.item(item, index)?,
             }
             index += 1;
@@ -77,44 +77,46 @@ impl Reader<'_> {
         Ok(index)
     }
 
-    fn item(&mut self, item: &Item, index: usize) -> Step<()> {
+    fn item(&mut self, item: &FormatItem, index: usize) -> ReadStep<()> {
         match item {
-            Item::Literal(text) => self.literal(text),
-            Item::Number { field, min, max, sign } => {
+            FormatItem::Literal(text) => self.literal(text),
+            FormatItem::Number { field, min, max, sign } => {
                 let later = self.width_after(index);
                 self.number(*field, usize::from(*min), usize::from(*max), *sign, later)
             }
-            Item::TwoDigitYear(field) => {
+            FormatItem::TwoDigitYear(field) => {
                 let year = 2000 + self.digits(2, 2, "a year of two digits")?;
                 self.set(*field, year)
             }
-            Item::Fraction { min, max, point } => self.fraction(usize::from(*min), usize::from(*max), *point),
-            Item::Text(field, width) => self.name(*field, *width),
-            Item::Offset { shape, zero } => self.offset(*shape, zero),
-            Item::GmtOffset { .. } => {
+            FormatItem::Fraction { min, max, point } => {
+                self.fraction(usize::from(*min), usize::from(*max), *point)
+            }
+            FormatItem::Text(field, width) => self.name(*field, *width),
+            FormatItem::Offset { shape, zero } => self.offset(*shape, zero),
+            FormatItem::GmtOffset { .. } => {
                 self.literal("GMT")?;
                 match self.rest().starts_with(['+', '-']) {
                     true => self.offset(OffsetShape::SecondsColon, ""),
                     false => self.set(Field::OffsetSeconds, 0),
                 }
             }
-            Item::ZoneId | Item::ZoneName => self.zone(matches!(item, Item::ZoneName)),
-            Item::BracketedZone => {
+            FormatItem::ZoneId | FormatItem::ZoneName => self.zone(matches!(item, FormatItem::ZoneName)),
+            FormatItem::BracketedZone => {
                 self.literal("[")?;
                 self.zone(false)?;
                 self.literal("]")
             }
-            Item::Instant => self.instant(),
-            Item::OptionalStart | Item::OptionalEnd => Ok(()),
+            FormatItem::Instant => self.instant(),
+            FormatItem::OptionalStart | FormatItem::OptionalEnd => Ok(()),
         }
     }
 
-    fn set(&mut self, field: Field, value: i64) -> Step<()> {
+    fn set(&mut self, field: Field, value: i64) -> ReadStep<()> {
         let at = self.at;
-        self.parsed.set(field, value).map_err(|what| Stop { at, what })
+        self.parsed.set(field, value).map_err(|what| ReadStop { at, what })
     }
 
-    fn literal(&mut self, text: &str) -> Step<()> {
+    fn literal(&mut self, text: &str) -> ReadStep<()> {
         let found = self.rest().get(..text.len());
         let same = found.is_some_and(|found| match self.formatter.ignore_case {
             true => found.eq_ignore_ascii_case(text),
@@ -132,15 +134,17 @@ impl Reader<'_> {
         let behind = self.formatter.items[index + 1..].iter();
         behind
             .map_while(|item| match item {
-                Item::Number { min, max, sign: Sign::Never, .. } if min == max => Some(usize::from(*min)),
-                Item::Fraction { min, max, point: false } if min == max => Some(usize::from(*min)),
-                Item::TwoDigitYear(_) => Some(2),
+                FormatItem::Number { min, max, sign: Sign::Never, .. } if min == max => {
+                    Some(usize::from(*min))
+                }
+                FormatItem::Fraction { min, max, point: false } if min == max => Some(usize::from(*min)),
+                FormatItem::TwoDigitYear(_) => Some(2),
                 _ => None,
             })
             .sum()
     }
 
-    fn number(&mut self, field: Field, min: usize, max: usize, sign: Sign, later: usize) -> Step<()> {
+    fn number(&mut self, field: Field, min: usize, max: usize, sign: Sign, later: usize) -> ReadStep<()> {
         let label = || format!("a number for {}", field.label());
         let (negative, signed) = match self.rest().as_bytes().first() {
             Some(b'-') if sign != Sign::Never => (true, true),
@@ -161,7 +165,7 @@ impl Reader<'_> {
         self.set(field, if negative { -value } else { value })
     }
 
-    fn digits(&mut self, min: usize, max: usize, what: &str) -> Step<i64> {
+    fn digits(&mut self, min: usize, max: usize, what: &str) -> ReadStep<i64> {
         let run = self.rest().bytes().take_while(u8::is_ascii_digit).count().min(max);
         if run < min {
             return stop(self.at, what);
@@ -171,7 +175,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn fraction(&mut self, min: usize, max: usize, point: bool) -> Step<()> {
+    fn fraction(&mut self, min: usize, max: usize, point: bool) -> ReadStep<()> {
         if point {
             if !self.rest().starts_with('.') {
                 return if min == 0 { Ok(()) } else { stop(self.at, "a decimal point") };
@@ -185,7 +189,7 @@ impl Reader<'_> {
         self.set(Field::NanoOfSecond, value * 10i64.pow(u32::try_from(scale).unwrap_or(0)))
     }
 
-    fn name(&mut self, field: Field, width: TextWidth) -> Step<()> {
+    fn name(&mut self, field: Field, width: TextWidth) -> ReadStep<()> {
         let range = match field {
             Field::DayOfWeek => 1..=7,
             Field::MonthOfYear => 1..=12,
@@ -212,7 +216,7 @@ impl Reader<'_> {
         stop(self.at, format!("a name of {} such as {example:?}", field.label()))
     }
 
-    fn offset(&mut self, shape: OffsetShape, zero: &str) -> Step<()> {
+    fn offset(&mut self, shape: OffsetShape, zero: &str) -> ReadStep<()> {
         if !zero.is_empty() && self.literal(zero).is_ok() {
             return self.set(Field::OffsetSeconds, 0);
         }
@@ -248,7 +252,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn zone(&mut self, short: bool) -> Step<()> {
+    fn zone(&mut self, short: bool) -> ReadStep<()> {
         let part = |c: char| c.is_ascii_alphanumeric() || "/_+-:".contains(c);
         /// Longer than any id of a zone.
         const LONGEST: usize = 64;
@@ -265,9 +269,10 @@ impl Reader<'_> {
         stop(self.at, "a time zone such as Europe/Paris")
     }
 
-    fn instant(&mut self) -> Step<()> {
+    fn instant(&mut self) -> ReadStep<()> {
         let Some(iso) = Formatter::predefined("INSTANT_TEXT") else { return stop(self.at, "an instant") };
-        let mut inner = Reader { formatter: &iso, text: self.text, at: self.at, parsed: self.parsed.clone() };
+        let mut inner =
+            TimeReader { formatter: &iso, text: self.text, at: self.at, parsed: self.parsed.clone() };
         inner.items(0, 0)?;
         self.at = inner.at;
         self.parsed = inner.parsed;

@@ -8,7 +8,7 @@ use crate::value::time::field::{clamped_date, iso_date};
 use crate::value::time::parse_iso::{unreadable, unreadable_with};
 use crate::value::time::zone::offset_of;
 use crate::value::time::{
-    Field, Kind, Time, Zone, clock_at, epoch_day, from_epoch_day, invalid, make_clock, make_date, zone,
+    Field, Time, TimeKind, Zone, clock_at, epoch_day, from_epoch_day, invalid, make_clock, make_date, zone,
 };
 
 /// What a formatter read from a text.
@@ -181,35 +181,37 @@ impl Parsed {
         });
         match found {
             Some(found) => Ok(found),
-            None => self.to_kind(Kind::YearMonth),
+            None => self.to_kind(TimeKind::YearMonth),
         }
     }
 
     /// What was read as a type.
-    pub fn to_kind(&self, kind: Kind) -> Result<Time, Error> {
+    pub fn to_kind(&self, kind: TimeKind) -> Result<Time, Error> {
         let year = || self.year().and_then(|year| i16::try_from(year).ok());
         let found = match kind {
-            Kind::LocalDate => self.date.map(Time::Date),
-            Kind::LocalTime => self.clock.map(Time::Clock),
-            Kind::LocalDateTime => {
+            TimeKind::LocalDate => self.date.map(Time::Date),
+            TimeKind::LocalTime => self.clock.map(Time::Clock),
+            TimeKind::LocalDateTime => {
                 self.date.zip(self.clock).map(|(date, clock)| Time::DateTime(date.to_datetime(clock)))
             }
-            Kind::ZonedDateTime => self.zoned(),
-            Kind::Instant | Kind::OffsetDateTime => self.zoned().and_then(|zoned| zoned.to_kind(kind)),
-            Kind::YearMonth => {
+            TimeKind::ZonedDateTime => self.zoned(),
+            TimeKind::Instant | TimeKind::OffsetDateTime => {
+                self.zoned().and_then(|zoned| zoned.to_kind(kind))
+            }
+            TimeKind::YearMonth => {
                 let month = self.get(Field::MonthOfYear);
                 self.year()
                     .zip(month)
                     .and_then(|(year, month)| make_date(year, month, 1).ok())
                     .map(Time::YearMonth)
             }
-            Kind::Year => year().map(Time::Year),
+            TimeKind::Year => year().map(Time::Year),
             _ => None,
         };
         found.ok_or_else(|| self.cannot_be(kind))
     }
 
-    fn cannot_be(&self, kind: Kind) -> Error {
+    fn cannot_be(&self, kind: TimeKind) -> Error {
         let half_day = self.get(Field::ClockHourOfAmpm).is_some() && self.get(Field::AmpmOfDay).is_none();
         if half_day && self.clock.is_none() {
             return unreadable(&self.text, kind, ", because h counts to 12 and there is no a for AM or PM")
@@ -229,9 +231,9 @@ impl Parsed {
             format!("only {}", has.join(" and "))
         };
         let hint = match (kind, self.date, self.clock) {
-            (Kind::LocalDateTime, Some(_), None) => "parse it as LocalDate and call .atStartOfDay",
-            (Kind::LocalDate, None, _) => "the pattern needs year, month and day",
-            (Kind::Instant | Kind::ZonedDateTime, Some(_), Some(_)) => {
+            (TimeKind::LocalDateTime, Some(_), None) => "parse it as LocalDate and call .atStartOfDay",
+            (TimeKind::LocalDate, None, _) => "the pattern needs year, month and day",
+            (TimeKind::Instant | TimeKind::ZonedDateTime, Some(_), Some(_)) => {
                 "parse it as LocalDateTime and call .atZone, or use .withZone on the formatter"
             }
             _ => "choose the type that fits the text",

@@ -2,7 +2,7 @@
 
 use jiff::tz::Offset;
 
-use super::{Formatter, Item, OffsetShape, Sign};
+use super::{FormatItem, Formatter, OffsetShape, Sign};
 use crate::error::{Error, ErrorKind};
 use crate::value::time::constant::{DAYS_FULL, MONTHS_FULL, TextWidth};
 use crate::value::time::show::instant_text;
@@ -39,7 +39,7 @@ impl Formatter {
     ) -> Result<usize, Error> {
         while let Some(item) = self.items.get(at) {
             match item {
-                Item::OptionalStart => {
+                FormatItem::OptionalStart => {
                     let kept = out.len();
                     match self.write_items(at + 1, value, out, depth + 1) {
                         Ok(end) => at = end,
@@ -50,8 +50,8 @@ impl Formatter {
                     }
                     continue;
                 }
-                Item::OptionalEnd if depth > 0 => return Ok(at + 1),
-                Item::OptionalEnd => {}
+                FormatItem::OptionalEnd if depth > 0 => return Ok(at + 1),
+                FormatItem::OptionalEnd => {}
                 _ => write_item(item, value, out)?,
             }
             at += 1;
@@ -64,8 +64,8 @@ impl Formatter {
         let mut depth = 0;
         for (offset, item) in self.items[at..].iter().enumerate() {
             match item {
-                Item::OptionalStart => depth += 1,
-                Item::OptionalEnd => depth -= 1,
+                FormatItem::OptionalStart => depth += 1,
+                FormatItem::OptionalEnd => depth -= 1,
                 _ => {}
             }
             if depth == 0 {
@@ -80,16 +80,16 @@ fn field_of(value: &Time, field: Field) -> Result<i64, Error> {
     value.field(field).ok_or_else(|| value.lacks_field(field))
 }
 
-fn write_item(item: &Item, value: &Time, out: &mut String) -> Result<(), Error> {
+fn write_item(item: &FormatItem, value: &Time, out: &mut String) -> Result<(), Error> {
     match item {
-        Item::Literal(text) => out.push_str(text),
-        Item::Number { field, min, max, sign } => {
+        FormatItem::Literal(text) => out.push_str(text),
+        FormatItem::Number { field, min, max, sign } => {
             write_number(field_of(value, *field)?, usize::from(*min), usize::from(*max), *sign, *field, out)?;
         }
-        Item::TwoDigitYear(field) => {
+        FormatItem::TwoDigitYear(field) => {
             out.push_str(&format!("{:02}", field_of(value, *field)?.rem_euclid(100)));
         }
-        Item::Fraction { min, max, point } => {
+        FormatItem::Fraction { min, max, point } => {
             let digits = format!("{:09}", field_of(value, Field::NanoOfSecond)?);
             let mut digits = &digits[..usize::from(*max)];
             while digits.len() > usize::from(*min) && digits.ends_with('0') {
@@ -100,29 +100,29 @@ fn write_item(item: &Item, value: &Time, out: &mut String) -> Result<(), Error> 
             }
             out.push_str(digits);
         }
-        Item::Text(field, width) => out.push_str(&field_text(*field, field_of(value, *field)?, *width)),
-        Item::Offset { shape, zero } => {
+        FormatItem::Text(field, width) => out.push_str(&field_text(*field, field_of(value, *field)?, *width)),
+        FormatItem::Offset { shape, zero } => {
             let offset = value.offset().ok_or_else(|| value.lacks_field(Field::OffsetSeconds))?;
             out.push_str(&offset_text(offset, *shape, zero));
         }
-        Item::GmtOffset { full } => {
+        FormatItem::GmtOffset { full } => {
             let offset = value.offset().ok_or_else(|| value.lacks_field(Field::OffsetSeconds))?;
             out.push_str(&gmt_text(offset, *full));
         }
-        Item::ZoneId => out.push_str(&zone_of(value)?.id()),
-        Item::BracketedZone => match zone_of(value)? {
+        FormatItem::ZoneId => out.push_str(&zone_of(value)?.id()),
+        FormatItem::BracketedZone => match zone_of(value)? {
             zone @ Zone::Region(_) => out.push_str(&format!("[{}]", zone.id())),
             Zone::Fixed(_) => {}
         },
-        Item::ZoneName => {
+        FormatItem::ZoneName => {
             let instant = value.instant().unwrap_or_default();
             out.push_str(&zone_of(value)?.abbreviation(instant));
         }
-        Item::Instant => {
+        FormatItem::Instant => {
             let instant = value.instant().ok_or_else(|| value.lacks_field(Field::InstantSeconds))?;
             out.push_str(&instant_text(instant));
         }
-        Item::OptionalStart | Item::OptionalEnd => {}
+        FormatItem::OptionalStart | FormatItem::OptionalEnd => {}
     }
     Ok(())
 }
