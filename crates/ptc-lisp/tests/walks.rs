@@ -376,6 +376,27 @@ fn one_cell_is_looked_through_once_wherever_it_is_shown() {
     assert_eq!(run(&mut machine, many).map_err(|error| error.kind), Err(ErrorKind::FuelExceeded));
 }
 
+/// Looking for an end that is not there took a worker for ever, whatever the limits.
+#[test]
+fn a_realised_sequence_that_goes_on_with_itself_is_taken_from_lazily() {
+    for (expression, value) in [
+        ("(take 3 (map inc ones))", "(2 2 2)"),
+        ("(take 3 (filter odd? ones))", "(1 1 1)"),
+        ("(take 3 (concat ones ones))", "(1 1 1)"),
+        ("(take 2 (partition 2 ones))", "((1 1) (1 1))"),
+        ("(take 2 (interleave ones ones))", "(1 1)"),
+        ("(nth (map-indexed vector ones) 2)", "[2 1]"),
+        ("(second (mapcat list ones))", "1"),
+    ] {
+        let source = format!(
+            "(def ones (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) @a)) (second ones) ((fn [] {expression}))"
+        );
+        let mut machine = Machine::new(Limits::default());
+        run(&mut machine, &source).expect(expression);
+        assert_eq!(machine.value(), value, "{expression}");
+    }
+}
+
 /// Counting up to such a limit would not end.
 #[test]
 fn a_sequence_that_goes_on_with_itself_is_endless_at_once() {

@@ -47,18 +47,30 @@ fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
     has_unrealised(heap, &args[0]).map(Value::Bool)
 }
 
-/// Whether the spine of a sequence has an unrealised part.
+/// Whether the spine of a sequence has an unrealised part, or comes back to itself and so has no end.
 pub(super) fn has_unrealised(heap: &mut Heap, coll: &Value) -> Res<bool> {
     let mut here = coll.clone();
     let mut steps = 0usize;
+    // Brent's way to find a circle: one lazy sequence is remembered, a later one after twice as many steps. Circles go
+    // through lazy sequences only.
+    let (mut remembered, mut until) = (std::ptr::null(), 1usize);
     let found = loop {
         steps += 1;
         here = match &here {
             Value::Cons(cell) if cell.shape.lazy => cell.rest.clone(),
-            Value::Lazy(lazy) => match lazy.realised() {
-                Some(realised) => realised,
-                None => break true,
-            },
+            Value::Lazy(lazy) => {
+                let address = std::ptr::from_ref(&**lazy);
+                if address == remembered {
+                    break true;
+                }
+                if steps >= until {
+                    (remembered, until) = (address, 2 * steps);
+                }
+                match lazy.realised() {
+                    Some(realised) => realised,
+                    None => break true,
+                }
+            }
             // Nobody wants all of a range this long, so it is walked only as far as needed.
             Value::Range(range) => break range.count > LAZY_RANGE,
             _ => break false,
