@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal, pending};
 use crate::value::Value;
+use crate::value::seq::{Spine, spine};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/lazy?", "[coll]", is_lazy, "Whether the spine of a sequence has an unrealised part.", &[]),
@@ -49,35 +50,14 @@ fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// Whether the spine of a sequence has an unrealised part, or comes back to itself and so has no end.
 pub(super) fn has_unrealised(heap: &mut Heap, coll: &Value) -> Res<bool> {
-    let mut here = coll.clone();
-    let mut steps = 0usize;
-    // Brent's way to find a circle: one lazy sequence is remembered, a later one after twice as many steps. Circles go
-    // through lazy sequences only.
-    let (mut remembered, mut until) = (std::ptr::null(), 1usize);
-    let found = loop {
-        steps += 1;
-        here = match &here {
-            Value::Cons(cell) if cell.shape.lazy => cell.rest.clone(),
-            Value::Lazy(lazy) => {
-                let address = std::ptr::from_ref(&**lazy);
-                if address == remembered {
-                    break true;
-                }
-                if steps >= until {
-                    (remembered, until) = (address, 2 * steps);
-                }
-                match lazy.realised() {
-                    Some(realised) => realised,
-                    None => break true,
-                }
-            }
-            // Nobody wants all of a range this long, so it is walked only as far as needed.
-            Value::Range(range) => break range.count > LAZY_RANGE,
-            _ => break false,
-        };
-    };
+    let (spine, steps) = spine(coll);
     heap.work(steps / 8)?;
-    Ok(found)
+    Ok(match spine {
+        Spine::Unrealised | Spine::Circular => true,
+        // Nobody wants all of a range this long, so it is walked only as far as needed.
+        Spine::Ends(Value::Range(range)) => range.count > LAZY_RANGE,
+        Spine::Ends(_) => false,
+    })
 }
 
 fn lazy(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -73,34 +73,42 @@ impl SeqObj {
     }
 }
 
-/// Whether what is realised of a sequence leads back to itself, so that it never ends. It takes a few times as many steps
-/// as the sequence has parts before it repeats (Brent's algorithm).
-pub fn goes_on_with_itself(value: &Value) -> bool {
-    let place = |value: &Value| match value {
-        Value::Lazy(body) => Some(Rc::as_ptr(body).addr()),
-        _ => None,
-    };
-    let (mut at, mut kept, mut steps, mut most) = (value.clone(), None, 0_usize, 1_usize);
+/// What the realised parts of a sequence lead to.
+#[derive(Debug)]
+pub enum Spine {
+    /// Something without lazy parts behind it.
+    Ends(Value),
+    /// A lazy sequence that is not realised.
+    Unrealised,
+    /// A part that was met before, so that the sequence never ends.
+    Circular,
+}
+
+/// Follows the realised parts of a sequence, and says how many steps it took: a few times as many as there are parts before
+/// they repeat (Brent's algorithm).
+pub fn spine(value: &Value) -> (Spine, usize) {
+    let (mut here, mut steps) = (value.clone(), 0_usize);
+    let (mut remembered, mut until) = (std::ptr::null(), 1_usize);
     loop {
-        let next = match &at {
-            Value::Cons(body) => body.rest.clone(),
-            Value::Lazy(body) => match body.realised() {
-                Some(next) => next,
-                None => return false,
-            },
-            _ => return false,
+        steps += 1;
+        here = match &here {
+            Value::Cons(body) if body.shape.lazy => body.rest.clone(),
+            Value::Lazy(body) => {
+                // Only a lazy sequence can lead back.
+                let address = Rc::as_ptr(body);
+                if address == remembered {
+                    return (Spine::Circular, steps);
+                }
+                if steps >= until {
+                    (remembered, until) = (address, 2 * steps);
+                }
+                match body.realised() {
+                    Some(realised) => realised,
+                    None => return (Spine::Unrealised, steps),
+                }
+            }
+            _ => return (Spine::Ends(here), steps),
         };
-        // Only a lazy sequence can lead back.
-        if let Some(here) = place(&next) {
-            if kept == Some(here) {
-                return true;
-            }
-            steps += 1;
-            if steps == most {
-                (kept, steps, most) = (Some(here), 0, most.saturating_mul(2));
-            }
-        }
-        at = next;
     }
 }
 

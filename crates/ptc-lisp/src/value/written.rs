@@ -14,7 +14,7 @@ use hashbrown::HashSet;
 use super::Value;
 use super::meter::Sizes;
 use super::print::{float_text, is_readable_keyword};
-use super::seq::goes_on_with_itself;
+use super::seq::{Spine, spine};
 use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use crate::names::Names;
 
@@ -151,7 +151,7 @@ impl Visitor for TextCount<'_> {
             Value::Time(time) => self.add(time.readable().len())?,
             Value::Cell(_) => return self.rare(value),
             // Its text has no end, and no limit has to be counted up to.
-            Value::Lazy(_) | Value::Cons(_) if goes_on_with_itself(value) => {
+            Value::Lazy(_) | Value::Cons(_) if matches!(spine(value).0, Spine::Circular) => {
                 self.add(self.limit.saturating_add(1))?
             }
             _ => match Parts::of(value) {
