@@ -40,13 +40,13 @@ const SWEPT: i64 = 500;
 /// ```
 /// use std::sync::Arc;
 /// use ptc_store::Store;
-/// use ptc_store::sessions::{NewSession, Room, SessionError, Sessions};
+/// use ptc_store::sessions::{NewSession, SessionQuota, SessionError, Sessions};
 /// use serde_json::json;
 ///
 /// let sessions = Sessions::new(Arc::new(Store::open(":memory:")?));
 /// let (origin, meta) = (json!({"mode": "read_only"}), json!({"turn": 0}));
 /// let new = NewSession { id: "s1", owner: "ann", origin: &origin, meta: &meta, ttl_ms: 60_000, idle_ms: 60_000 };
-/// sessions.create(&new, Room { most: 100, per_owner: 10 })?;
+/// sessions.create(&new, SessionQuota { most: 100, per_owner: 10 })?;
 /// let taken = sessions.take("s1", "ann", 10_000, None)?;
 /// assert_eq!(sessions.take("s1", "ann", 10_000, None).err(), Some(SessionError::Busy));
 /// let version = sessions.commit(&taken.lease, taken.version, &json!({"turn": 1}), Some(b"a machine"))?;

@@ -42,14 +42,14 @@ const SWEPT: i64 = 500;
 /// ```
 /// use std::sync::Arc;
 /// use ptc_store::Store;
-/// use ptc_store::tickets::{NewTicket, Room, TicketError, Tickets};
+/// use ptc_store::tickets::{NewTicket, TicketQuota, TicketError, Tickets};
 /// use serde_json::json;
 ///
 /// let tickets = Tickets::new(Arc::new(Store::open(":memory:")?));
 /// let about = json!({"tool": "mail/send"});
 /// let new =
 ///     NewTicket { id: "t1", owner: "ann", kind: "eval", session: None, expires_ms: i64::MAX, sealed: b"sealed", about: &about };
-/// tickets.put(&new, Room { tickets: 100, bytes: 1 << 20 }, None)?;
+/// tickets.put(&new, TicketQuota { tickets: 100, bytes: 1 << 20 }, None)?;
 /// assert_eq!(tickets.read("t1", "ann")?.sealed, b"sealed");
 /// let taken = tickets.take("t1", "ann", &json!("approve"), 10_000)?;
 /// tickets.done(&taken.lease, &json!({"status": "ok"}), None)?;
