@@ -152,3 +152,8 @@
 
 ;; == many atoms with one vector of many parts => fuel_exceeded
 (let [v (vec (range 10001))] (count (pr-str (mapv (fn [_] (atom v)) (range 1000)))))
+
+;; == a realised sequence that goes on with itself as metadata => fuel_exceeded
+(def d (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) @a))
+(nth d 9)
+(alter-meta! #'d assoc :m d)

@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::Value;
-use super::meter::lasting_address;
+use super::meter::{Bound, lasting_address};
 use super::walk::{Parts, Place, Visitor, WalkStep, walk};
 
 /// Walks shorter than this remember nothing.
@@ -22,7 +22,7 @@ pub enum Found {
     /// A lazy sequence waits, or the value nests so deeply behind realised ones that realising it must
     /// find out.
     Lazy,
-    /// The look took more steps than allowed.
+    /// The look took more steps or time than allowed.
     TooLong,
 }
 
@@ -32,13 +32,13 @@ pub fn look(value: &Value, limit: u64) -> (Found, u64) {
     if !value.shape().lazy {
         return (Found::Realised, 0);
     }
-    let mut look = Look { limit, steps: 0, clean: HashSet::with_hasher(FixedState::with_seed(5)) };
+    let mut look = Look { bound: Bound::new(limit), steps: 0, clean: HashSet::with_hasher(FixedState::with_seed(5)) };
     let found = walk(value, &mut look).err().unwrap_or(Found::Realised);
     (found, look.steps)
 }
 
 struct Look {
-    limit: u64,
+    bound: Bound,
     steps: u64,
     /// Addresses of containers that hold nothing lazy.
     clean: HashSet<usize, FixedState>,
@@ -51,7 +51,7 @@ impl Visitor for Look {
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<Option<usize>>, Found> {
         self.steps += 1;
-        if self.steps > self.limit {
+        if !self.bound.allows(self.steps) {
             return Err(Found::TooLong);
         }
         if !value.shape().lazy {
