@@ -122,17 +122,19 @@ fn calls_of_a_pmap_run_at_once() {
 fn no_more_calls_run_at_once_than_allowed() {
     let (now, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let seen = most.clone();
+    // None is over before as many are under way as may be.
+    let all = Barrier::new(3);
     let busy = Tool::blocking(move |args| {
         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_millis(2));
+        all.wait();
         now.fetch_sub(1, Ordering::SeqCst);
         args["x"].clone()
     });
     let tools = Tools::new().with("busy", busy).concurrency(3);
-    let program = Program::new("(pmap #(tool/busy {:x %}) (range 20))").tools(tools);
+    let program = Program::new("(pmap #(tool/busy {:x %}) (range 21))").tools(tools);
     let outcome = run_blocking(&program);
-    assert_eq!(outcome.json, json!((0..20).collect::<Vec<_>>()));
-    assert!(seen.load(Ordering::SeqCst) <= 3);
+    assert_eq!(outcome.json, json!((0..21).collect::<Vec<_>>()));
+    assert_eq!(seen.load(Ordering::SeqCst), 3);
 }
 
 #[test]

@@ -130,9 +130,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_opening_has_a_bound_and_what_follows_has_none() {
-        let (sender, mut body, opening) = sent(&Bodies::new(100, TIME, 0));
+        let bodies = Bodies::new(100, TIME, 0);
+        let (sender, mut body, opening) = sent(&bodies);
+        let (_late, mut late, _) = sent(&bodies);
         opening.arrived();
-        tokio::time::sleep(TIME * 2).await;
+        assert_eq!(next(&mut late).await, Err(BodyError::TooSlow.to_string()), "the time of both is over");
         sender.send(piece(1_000)).expect("it is read");
         assert_eq!(next(&mut body).await, Ok(1_000));
 

@@ -259,22 +259,25 @@ fn refused(name: &str) -> Response {
 mod tests {
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::Notify;
 
     use super::*;
     use crate::Bounds;
 
     const HEAD_TIME: Duration = Duration::from_millis(200);
 
-    /// A server of HTTP/2 that answers after so long.
-    async fn server(answers_after: Duration) -> SocketAddr {
+    /// A server of HTTP/2 that answers when it is told to.
+    async fn server() -> (SocketAddr, Arc<Notify>) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("its address");
-        let answer = move || async move { tokio::time::sleep(answers_after).await };
+        let answers = Arc::new(Notify::new());
+        let told = answers.clone();
+        let answer = move || async move { told.notified().await };
         let router = Router::new().route("/", get(answer));
         let bounds = Bounds { total: 8, per_address: 8, head_time: HEAD_TIME };
         let stop = CancellationToken::new();
         tokio::spawn(Connections::new(bounds).serve(listener, Protocol::Http2, router, stop, |_| ()));
-        address
+        (address, answers)
     }
 
     /// Sends bytes and waits until the server closes.
@@ -295,7 +298,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_of_http2_without_a_whole_request_are_closed() {
-        let server = server(Duration::ZERO).await;
+        let (server, _) = server().await;
         for bytes in [&b""[..], &PREFACE[..10], PREFACE, &[PREFACE, HALF_HEAD].concat()] {
             sent(server, bytes).await;
         }
@@ -303,10 +306,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_of_http2_has_the_time_that_its_answer_takes() {
+        let (server, answers) = server().await;
+        let mut stream = TcpStream::connect(server).await.expect("a connection");
+        stream.write_all(&[PREFACE, HEAD].concat()).await.expect("sent");
+        tokio::join!(answered(stream), async {
+            // Whoever came later and sent less is closed, twice: the time of a head is over.
+            sent(server, PREFACE).await;
+            sent(server, PREFACE).await;
+            answers.notify_one();
+        });
+    }
+
+    /// Reads until there is an answer.
+    async fn answered(mut stream: TcpStream) {
         const HEADERS: u8 = 1;
         const PING: u8 = 6;
-        let mut stream = TcpStream::connect(server(HEAD_TIME * 5).await).await.expect("a connection");
-        stream.write_all(&[PREFACE, HEAD].concat()).await.expect("sent");
         loop {
             let mut head = [0; 9];
             stream.read_exact(&mut head).await.expect("it is not closed before it answers");

@@ -9,7 +9,6 @@ mod upstreams;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ptc_runner::model::{Llm, Model, ModelError, Pending, Reply, Request, TextSink};
 use ptc_runner::typed::Call;
@@ -37,10 +36,10 @@ fn reason(step: &Step) -> &str {
     step.fail.as_ref().map_or("ok", |fail| fail.reason.as_str())
 }
 
-/// A tool that takes a while.
-fn slow(ms: u64) -> Tool {
-    Tool::future("slow", move |args: Json| async move {
-        tokio::time::sleep(Duration::from_millis(ms)).await;
+/// A tool that lets others go on before it answers.
+fn later() -> Tool {
+    Tool::future("later", |args: Json| async move {
+        tokio::task::yield_now().await;
         args["n"].clone()
     })
 }
@@ -66,7 +65,7 @@ async fn calls_of_a_pmap_run_at_once() {
 async fn tools_that_panic_or_are_late_are_errors_that_the_program_sees() {
     let agent = Agent::builder("x")
         .tool(Tool::new("broken", |_| -> Json { panic!("oh") }))
-        .tool(slow(5_000).timeout_ms(30))
+        .tool(never("slow").0.timeout_ms(30))
         .build()
         .unwrap();
     let program = code(
@@ -89,7 +88,7 @@ async fn a_program_that_never_ends_is_stopped_by_its_time() {
 #[tokio::test]
 async fn a_mission_that_waits_is_stopped_by_its_time() {
     let agent =
-        Agent::builder("x").tool(slow(60_000)).timeout_ms(120_000).mission_timeout_ms(60).build().unwrap();
+        Agent::builder("x").tool(never("slow").0).timeout_ms(120_000).mission_timeout_ms(60).build().unwrap();
     let step = run(agent, RunOptions::new(script(&[&code("(tool/slow {:n 1})")]))).await;
     assert_eq!(reason(&step), "mission_timeout");
 }
@@ -119,16 +118,23 @@ async fn a_run_is_cancelled_from_outside() {
 
 #[tokio::test]
 async fn whoever_drops_the_future_drops_the_run() {
-    // The tool has the only other one.
-    let (tool, called) = never("wait");
+    let called = Arc::new(tokio::sync::Notify::new());
+    let (held, mut gone) = tokio::sync::mpsc::channel::<()>(1);
+    let calls = called.clone();
+    let tool = Tool::future("wait", move |_: Json| {
+        calls.notify_one();
+        let held = held.clone();
+        async move {
+            held.closed().await;
+            Json::Null
+        }
+    });
     let agent = Agent::builder("x").tool(tool).timeout_ms(120_000).build().unwrap();
     tokio::select! {
         _ = run(agent, RunOptions::new(script(&[&code("(tool/wait {})")]))) => panic!("the tool never answers"),
         () = called.notified() => {}
     }
-    while Arc::strong_count(&called) > 1 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    assert_eq!(gone.recv().await, None, "nobody holds the tool any more");
 }
 
 /// Adds two numbers.
@@ -137,10 +143,10 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
-/// Adds two numbers after a while.
+/// Adds two numbers when others had their turn.
 #[tool(crate = ptc_runner)]
 async fn add_later(a: i64, b: i64) -> Result<i64, String> {
-    tokio::time::sleep(Duration::from_millis(1)).await;
+    tokio::task::yield_now().await;
     if a < 0 { Err("a is negative".to_owned()) } else { Ok(a + b) }
 }
 
@@ -245,8 +251,8 @@ async fn r2_40_a_program_is_written_once_and_runs_without_a_model() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_runs_go_on_side_by_side_in_order() {
     let runs = (0..50).map(|n| {
-        let agent = Agent::builder("x").tool(slow(20)).build().unwrap();
-        let program = code(&format!("(return (tool/slow {{:n {n}}}))"));
+        let agent = Agent::builder("x").tool(later()).build().unwrap();
+        let program = code(&format!("(return (tool/later {{:n {n}}}))"));
         (Arc::new(agent), RunOptions::new(script(&[&program])))
     });
     let values: Vec<Json> = run_all(runs, 25).await.into_iter().map(|step| step.value).collect();
@@ -455,8 +461,8 @@ async fn events_are_told_as_they_happen() {
         subscriber: Some(Arc::new(move |event: ptc_runner::Event| sink.lock().unwrap().push(event.event))),
         ..Surroundings::default()
     };
-    let agent = Agent::builder("x").tool(slow(1).expose(Expose::PtcLisp)).build().unwrap();
-    run_in(agent, RunOptions::new(script(&[&code("(return (tool/slow {:n 1}))")])), around).await;
+    let agent = Agent::builder("x").tool(later().expose(Expose::PtcLisp)).build().unwrap();
+    run_in(agent, RunOptions::new(script(&[&code("(return (tool/later {:n 1}))")])), around).await;
     let mut seen = seen.lock().unwrap();
     assert_eq!(seen[4], "lisp.execute.start");
     seen.retain(|event| !event.starts_with("lisp."));

@@ -309,6 +309,7 @@ fn run_file(file: &Path, expected: &str, limits: &Limits, own: Peak) -> Result<u
             let _ = child.kill();
             return Err(format!("no answer after {:?}", limits.most_time()));
         }
+        // Its memory is measured until it ends.
         std::thread::sleep(Duration::from_millis(2));
     }
     let answer = answers.recv_timeout(Duration::from_secs(1)).map_err(|_| "no answer".to_owned())?;

@@ -20,6 +20,8 @@ mod backing;
 mod contracts;
 #[path = "cli/counted.rs"]
 mod counted;
+#[path = "../../ptc-store/tests/it/eventually.rs"]
+mod eventually;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/figures.rs"]

@@ -115,6 +115,7 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
 }
 
 async fn perform(mut socket: TcpStream, act: Act) {
+    // Nobody waits for anything here: a server takes its time between two pieces.
     let rest = || tokio::time::sleep(Duration::from_millis(1));
     let first = match &act {
         Act::Send(text) | Act::Hang(text) | Act::Flood(text) | Act::Murmur(text) | Act::Break(text) => text,
@@ -139,7 +140,7 @@ async fn perform(mut socket: TcpStream, act: Act) {
             }
         }
         Act::Break(_) => {
-            // What was sent is to arrive first.
+            // What was sent is to arrive first. It has on Linux; elsewhere what nobody has read yet is lost.
             rest().await;
             drop(socket.set_zero_linger());
         }

@@ -2,6 +2,7 @@
 
 mod copies;
 mod effects;
+mod eventually;
 mod identity;
 mod postgres;
 mod processes;

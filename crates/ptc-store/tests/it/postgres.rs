@@ -6,7 +6,6 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A running server.
 pub struct Server {
@@ -57,12 +56,9 @@ impl Server {
     }
 
     fn wait(&self) {
-        let begun = Instant::now();
-        while let Err(error) = ::postgres::Client::connect(&self.database(), ::postgres::NoTls) {
-            let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not answer: {error}\n{log}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        crate::eventually::eventually("the server answers", || {
+            ::postgres::Client::connect(&self.database(), ::postgres::NoTls).is_ok()
+        });
     }
 
     fn database(&self) -> String {
@@ -129,6 +125,9 @@ impl Drop for Server {
         // At once, but with its shared memory given back.
         let _ = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();
         let _ = self.process.wait();
+        if std::thread::panicking() {
+            eprintln!("{}", std::fs::read_to_string(self.folder.join("log")).unwrap_or_default());
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -10,7 +10,7 @@ use ptc_store::sessions::{Along, NewSession, SessionError, SessionQuota, Session
 use ptc_store::tickets::{NewTicket, TicketError, Tickets};
 use serde_json::{Value as Json, json};
 
-use crate::support::{Rule, everywhere};
+use crate::support::{Rule, everywhere, next_moment};
 
 const RULES: &[Rule] = &[
     ("a commit changes meta and state at once", committed),
@@ -305,7 +305,7 @@ fn listed(store: &Arc<Store>) {
         begin(&sessions, id, "ann");
     }
     begin(&sessions, "d", "bob");
-    std::thread::sleep(std::time::Duration::from_millis(5));
+    next_moment(store);
     let taken = sessions.take("b", "ann", LONG, None).expect("taken");
     sessions.commit(&taken.lease, 0, &json!({"turn": 1}), None).expect("committed");
     let taken = sessions.take("c", "ann", LONG, None).expect("taken");

@@ -6,7 +6,7 @@ use ptc_store::Store;
 use ptc_store::shelf::{NewItem, Shelf};
 use serde_json::json;
 
-use crate::support::{Rule, everywhere};
+use crate::support::{Rule, everywhere, next_moment};
 
 const RULES: &[Rule] = &[
     ("owners find what is theirs, until it is over", found),
@@ -22,11 +22,12 @@ fn short_lived_things_are_kept_in_every_place() {
 /// Bytes of all, and things of one owner.
 const ROOM: (usize, usize) = (100, 2);
 
-fn put(shelf: &Shelf, owner: &str, id: &str, bytes: usize) {
+/// Puts something there that is newer than all before.
+fn put(store: &Arc<Store>, owner: &str, id: &str, bytes: usize) {
+    next_moment(store);
     let (about, body) = (json!({"name": id}), vec![0; bytes]);
-    shelf.put(&NewItem { id, owner, about: &about, body: &body, ttl_ms: 60_000 }, ROOM.1).expect("kept");
-    // Which of two things is older is known by the millisecond.
-    std::thread::sleep(std::time::Duration::from_millis(2));
+    let new = NewItem { id, owner, about: &about, body: &body, ttl_ms: 60_000 };
+    Shelf::new(store.clone(), ROOM.0).put(&new, ROOM.1).expect("kept");
 }
 
 fn ids(shelf: &Shelf, owner: &str) -> Vec<String> {
@@ -35,13 +36,13 @@ fn ids(shelf: &Shelf, owner: &str) -> Vec<String> {
 
 fn found(store: &Arc<Store>) {
     let (shelf, other) = (Shelf::new(store.clone(), ROOM.0), Shelf::new(store.clone(), ROOM.0));
-    put(&shelf, "ann", "a", 3);
+    put(store, "ann", "a", 3);
     assert_eq!(other.read("a", "ann").expect("read"), Some((json!({"name": "a"}), vec![0; 3])));
     assert_eq!(other.read("a", "bob").expect("read"), None);
     assert_eq!(other.take("a", "bob").expect("read"), None);
-    put(&other, "ann", "a", 4);
+    put(store, "ann", "a", 4);
     assert_eq!(shelf.read("a", "ann").expect("read").map(|(_, body)| body.len()), Some(4), "in its place");
-    put(&other, "bob", "a", 5);
+    put(store, "bob", "a", 5);
     assert_eq!(
         shelf.read("a", "ann").expect("read").map(|(_, body)| body.len()),
         Some(4),
@@ -58,27 +59,27 @@ fn found(store: &Arc<Store>) {
 fn bounded(store: &Arc<Store>) {
     let shelf = Shelf::new(store.clone(), ROOM.0);
     for id in ["a", "b", "c"] {
-        put(&shelf, "ann", id, 10);
+        put(store, "ann", id, 10);
     }
     assert_eq!(ids(&shelf, "ann"), ["c", "b"]);
-    put(&shelf, "bob", "d", 85);
+    put(store, "bob", "d", 85);
     assert_eq!((ids(&shelf, "ann"), ids(&shelf, "bob")), (vec!["c".to_owned()], vec!["d".to_owned()]));
-    put(&shelf, "bob", "e", 101);
+    put(store, "bob", "e", 101);
     assert_eq!(ids(&shelf, "bob"), ["d"], "larger than the room");
-    put(&shelf, "bob", "f", 5);
+    put(store, "bob", "f", 5);
     assert_eq!(
         (ids(&shelf, "ann"), ids(&shelf, "bob").len()),
         (vec!["c".to_owned()], 2),
         "all of it is used"
     );
-    put(&shelf, "eve", "g", 100);
+    put(store, "eve", "g", 100);
     assert_eq!((ids(&shelf, "ann").len(), ids(&shelf, "bob").len()), (0, 0), "as large as the room");
     assert_eq!(ids(&shelf, "eve"), ["g"]);
 }
 
 fn taken(store: &Arc<Store>) {
     let shelf = Shelf::new(store.clone(), ROOM.0);
-    put(&shelf, "ann", "a", 3);
+    put(store, "ann", "a", 3);
     let takers: Vec<_> = (0..4)
         .map(|_| {
             let shelf = shelf.clone();

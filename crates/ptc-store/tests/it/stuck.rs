@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ptc_store::requests::{Began, NewRequest, RequestError, Requests};
 use ptc_store::{Store, StoreError};
 
+use crate::eventually::eventually;
 use crate::postgres::Server;
 use crate::support::Folder;
 
@@ -64,11 +64,7 @@ impl Stuck {
     }
 
     fn wait(&self) {
-        let began = Instant::now();
-        while !self.reached.exists() {
-            assert!(began.elapsed() < Duration::from_secs(60), "it does not come to its commit");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        eventually("it comes to its commit", || self.reached.exists());
     }
 }
 

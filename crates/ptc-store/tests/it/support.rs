@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, PreludeError, Preludes, Ref};
-use serde_json::Value as Json;
+use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
+use serde_json::{Value as Json, json};
+
+use crate::eventually::eventually;
 
 /// A folder that goes with the test.
 pub struct Folder(pub PathBuf);
@@ -66,6 +69,22 @@ pub fn reason<T: std::fmt::Debug>(outcome: Result<T, PreludeError>) -> &'static 
 /// Writes a file.
 pub fn put(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file");
+}
+
+/// Waits until the clock of a store shows another millisecond, by which it knows what is newer.
+pub fn next_moment(store: &Arc<Store>) {
+    let (sessions, nothing) = (Sessions::new(store.clone()), json!({}));
+    let mut asked = 0;
+    let mut now = || {
+        asked += 1;
+        // A session tells when it began. This one is over at once, and nobody's who has others.
+        let (id, owner) = (format!("clock {asked} of {:?}", std::time::Instant::now()), "clock");
+        let new = NewSession { id: &id, owner, origin: &nothing, meta: &nothing, ttl_ms: 0, idle_ms: 0 };
+        let room = SessionQuota { most: 1_000, per_owner: 1_000 };
+        sessions.create(&new, room).expect("a session").created_ms
+    };
+    let before = now();
+    eventually("the clock of the store moves on", || now() > before);
 }
 
 /// A rule with its name.

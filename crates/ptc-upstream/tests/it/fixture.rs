@@ -27,10 +27,11 @@ struct Inner {
     name: String,
     tools: Mutex<Vec<ToolDef>>,
     answer: Answering,
-    delay: Duration,
+    /// Whether its calls are never answered.
+    stuck: bool,
     meet: Option<tokio::sync::Barrier>,
-    /// Calls that reached it.
-    calls: AtomicUsize,
+    /// Calls that reached it: their tools, and what they may cost.
+    calls: Mutex<Vec<(String, Allowance)>>,
     lists: AtomicUsize,
     generation: AtomicUsize,
     broken: Mutex<Option<Fault>>,
@@ -56,13 +57,22 @@ impl Fixture {
             }),
             ..ToolDef::default()
         });
+        Fixture::with_tools(name, tools.collect(), answer)
+    }
+
+    /// The same with all that tools say of themselves.
+    pub fn with_tools(
+        name: &str,
+        tools: Vec<ToolDef>,
+        answer: impl Fn(&str, &Json) -> Answered + Send + Sync + 'static,
+    ) -> Fixture {
         Fixture(Arc::new(Inner {
             name: name.to_owned(),
-            tools: Mutex::new(tools.collect()),
+            tools: Mutex::new(tools),
             answer: Box::new(answer),
-            delay: Duration::ZERO,
+            stuck: false,
             meet: None,
-            calls: AtomicUsize::new(0),
+            calls: Mutex::default(),
             lists: AtomicUsize::new(0),
             generation: AtomicUsize::new(1),
             broken: Mutex::default(),
@@ -71,9 +81,9 @@ impl Fixture {
         }))
     }
 
-    /// Calls take so long.
-    pub fn slow(mut self, delay: Duration) -> Fixture {
-        Arc::get_mut(&mut self.0).expect("it is new").delay = delay;
+    /// Calls are never answered.
+    pub fn stuck(mut self) -> Fixture {
+        Arc::get_mut(&mut self.0).expect("it is new").stuck = true;
         self
     }
 
@@ -108,7 +118,12 @@ impl Fixture {
 
     /// How many calls reached it.
     pub fn calls(&self) -> usize {
-        self.0.calls.load(Ordering::SeqCst)
+        self.allowed().len()
+    }
+
+    /// The calls that reached it: their tools, and what they may cost.
+    pub fn allowed(&self) -> Vec<(String, Allowance)> {
+        self.0.calls.lock().expect("no panics").clone()
     }
 
     /// How often its tools were listed.
@@ -133,10 +148,10 @@ impl Client for Fixture {
         &'a self,
         tool: &'a str,
         args: Map<String, Json>,
-        _: Allowance,
+        allowance: Allowance,
     ) -> BoxFuture<'a, Result<Payload, Fault>> {
         Box::pin(async move {
-            self.0.calls.fetch_add(1, Ordering::SeqCst);
+            self.0.calls.lock().expect("no panics").push((tool.to_owned(), allowance));
             let broken = self.0.broken.lock().expect("no panics").clone();
             if let Some(fault) = broken {
                 return Err(fault);
@@ -144,7 +159,11 @@ impl Client for Fixture {
             if let Some(meet) = &self.0.meet {
                 meet.wait().await;
             }
-            tokio::time::sleep(self.0.delay).await;
+            if self.0.stuck {
+                std::future::pending::<()>().await;
+            }
+            // Whatever else is under way goes on meanwhile.
+            tokio::task::yield_now().await;
             (self.0.answer)(tool, &Json::Object(args))
         })
     }

@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use futures_util::future::BoxFuture;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::model::ToolDef;
 use ptc_upstream::pins::{Change, Pins, digest};
 use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
-use ptc_upstream::{Caps, Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use ptc_upstream::{Caps, Config, Runtime, RuntimeOptions, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
 
-use crate::fixture::{object, open, value};
+use crate::fixture::{Answered, Fixture, object, open, structured, text, try_start, value};
 
 fn tool() -> ToolDef {
     ToolDef {
@@ -68,63 +67,49 @@ fn the_order_of_fields_is_no_change() {
     assert_eq!(pins.compare("db", &[moved]).len(), 1, "values that change places are");
 }
 
-/// An upstream that keeps what each of its calls was allowed.
-#[derive(Clone, Default)]
-struct Allowed(Arc<Mutex<Vec<(String, Allowance)>>>);
-
-impl Client for Allowed {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = |name: &str, annotations: Json| ToolDef {
-            name: name.to_owned(),
-            input_schema: object(json!({"type": "object"})),
-            annotations: object(annotations),
-            ..ToolDef::default()
-        };
-        let tools = vec![
-            tool("reads", json!({"readOnlyHint": true})),
-            tool("writes", json!({"destructiveHint": true})),
-            tool("silent", json!({})),
-            tool("torn", json!({"readOnlyHint": true, "destructiveHint": true})),
-        ];
-        Box::pin(async move { Ok(tools) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        _: Map<String, Json>,
-        allowance: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        self.0.lock().expect("no panics").push((tool.to_owned(), allowance));
-        Box::pin(async { Ok(Payload { structured: Some(json!(1)), ..Payload::default() }) })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
+/// The upstream `db`, whose tools say all that there is about what they do.
+fn db(answer: impl Fn(&str, &Json) -> Answered + Send + Sync + 'static) -> Fixture {
+    let tool = |name: &str, annotations: Json| ToolDef {
+        name: name.to_owned(),
+        input_schema: object(json!({"type": "object"})),
+        annotations: object(annotations),
+        ..ToolDef::default()
+    };
+    let tools = vec![
+        tool("reads", json!({"readOnlyHint": true})),
+        tool("writes", json!({"destructiveHint": true})),
+        tool("silent", json!({})),
+        tool("torn", json!({"readOnlyHint": true, "destructiveHint": true})),
+    ];
+    Fixture::with_tools("db", tools, answer)
 }
 
-async fn started(client: &Allowed, fields: Json) -> Arc<Runtime> {
+/// The same, whatever it is asked.
+fn one() -> Fixture {
+    db(|_, _| structured(json!(1)))
+}
+
+async fn started(client: &Fixture, fields: Json) -> Arc<Runtime> {
     let mut entry = json!({"transport": "mcp_http", "url": "https://db.example/mcp"});
     object(fields).into_iter().for_each(|(key, field)| entry[key] = field);
-    let config = json!({"upstreams": {"db": entry}});
+    frozen(client, json!({"upstreams": {"db": entry}})).await
+}
+
+async fn frozen(client: &Fixture, config: Json) -> Arc<Runtime> {
     let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve_with(&config, &|_| None, None).expect("there are none");
     let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let client = client.clone();
-    let connect = move |_: &_, _: &_| Some(Arc::new(client.clone()) as Arc<dyn Client>);
-    Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts")
+    try_start(&config, &[client], options).await.expect("it starts")
 }
 
 /// A transport may send again what only reads. What nobody knows may change the world.
 #[tokio::test]
 async fn only_calls_that_read_may_be_sent_again() {
-    let client = Allowed::default();
+    let client = one();
     let runtime = started(&client, json!({})).await;
     for (name, once) in [("reads", false), ("writes", true), ("silent", true), ("torn", true)] {
         let said = value(&open(&runtime), &format!("(:ok (tool/call 'db/{name}))")).await;
         assert_eq!(said, "true", "{name}");
-        let (called, allowance) = client.0.lock().expect("no panics").pop().expect("it was called");
+        let (called, allowance) = client.allowed().pop().expect("it was called");
         assert_eq!((called.as_str(), allowance.once), (name, once));
     }
 }
@@ -132,12 +117,12 @@ async fn only_calls_that_read_may_be_sent_again() {
 #[tokio::test]
 async fn the_smaller_bound_of_run_and_upstream_counts() {
     for (of_upstream, of_run, expected) in [(5_000, 9_000, 5_000), (9_000, 5_000, 5_000)] {
-        let client = Allowed::default();
+        let client = one();
         let runtime = started(&client, json!({"max_response_bytes": of_upstream})).await;
         let caps = Caps { max_response_bytes: of_run, ..Caps::default() };
         let said = value(&runtime.context(caps, Policy::open()), "(:ok (tool/call 'db/reads))").await;
         assert_eq!(said, "true");
-        let seen = client.0.lock().expect("no panics").clone();
+        let seen = client.allowed();
         assert_eq!((seen[0].1.max_bytes, seen[0].1.timeout), (expected, caps.call_timeout));
     }
 }
@@ -145,22 +130,22 @@ async fn the_smaller_bound_of_run_and_upstream_counts() {
 /// The cap is a number of calls that may be made, not of calls before the last.
 #[tokio::test]
 async fn a_run_makes_exactly_as_many_calls_as_it_may() {
-    let client = Allowed::default();
+    let client = one();
     let runtime = started(&client, json!({})).await;
     for most in [0_usize, 1, 3] {
-        client.0.lock().expect("no panics").clear();
+        let before = client.calls();
         let context = runtime.context(Caps { calls: most, ..Caps::default() }, Policy::open());
         let said = value(&context, "(mapv (fn [_] (:reason (tool/call 'db/reads))) (range 4))").await;
         let reasons: Vec<&str> = (0..4).map(|n| if n < most { "nil" } else { ":cap_exhausted" }).collect();
         assert_eq!(said, format!("[{}]", reasons.join(" ")), "{most}");
-        assert_eq!(client.0.lock().expect("no panics").len(), most);
+        assert_eq!(client.calls() - before, most);
     }
 }
 
 /// A call that cannot be made any more fails by itself: nobody is asked about it.
 #[tokio::test]
 async fn nobody_is_asked_about_a_call_beyond_the_cap() {
-    let client = Allowed::default();
+    let client = one();
     let runtime = started(&client, json!({"approval": "writes"})).await;
     let context = runtime.context(Caps { calls: 1, ..Caps::default() }, Policy::open());
     let call = json!({"server": "db", "tool": "writes", "args": {}});
@@ -172,29 +157,6 @@ async fn nobody_is_asked_about_a_call_beyond_the_cap() {
 
 /// The secret of the upstream, which its server says back to whoever asks.
 const SECRET: &str = "tok-4711-do-not-show";
-
-/// An upstream that answers with a text that has the secret in it.
-struct Telling;
-
-impl Client for Telling {
-    fn list(&self, allowance: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        Box::pin(async move { Allowed::default().list(allowance).await })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        let texts = vec![format!("the key is {SECRET}")];
-        Box::pin(async { Ok(Payload { texts, ..Payload::default() }) })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
 
 /// A journal that keeps the arguments that it was told.
 #[derive(Default)]
@@ -221,11 +183,7 @@ async fn journals_accounts_and_texts_have_secrets_covered() {
         "upstreams": {"db": {"transport": "mcp_http", "url": "https://db.example/mcp",
                              "auth": [{"scheme": "bearer", "binding": "token"}]}},
     });
-    let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve_with(&config, &|_| None, None).expect("there is one");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let connect = |_: &_, _: &_| Some(Arc::new(Telling) as Arc<dyn Client>);
-    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    let runtime = frozen(&db(|_, _| text(&format!("the key is {SECRET}"))), config).await;
     let told = Arc::new(Told::default());
     let context = open(&runtime).journalled("scope", told.clone());
     let call = format!("(:value (tool/call {{:server \"db\" :tool \"writes\" :args {{:t \"{SECRET}\"}}}}))");

@@ -183,7 +183,7 @@ async fn a_server_that_dies_is_found_again() {
         names(&*client).await;
         let slow = call(&*client, "slow", json!({"ms": 60_000}));
         let killed = async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            until("the server has the call", async || text(&*client, "begun", json!({})).await != "0").await;
             server.kill();
         };
         let (slow, ()) = tokio::join!(slow, killed);

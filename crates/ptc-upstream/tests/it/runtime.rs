@@ -102,8 +102,7 @@ async fn r5_4_faults_of_the_program_raise_with_the_texts_of_the_contract() {
 
 #[tokio::test]
 async fn r5_1_5_the_cap_is_shared_by_all_calls_and_taken_in_order() {
-    let store = Fixture::new("s", &[("get", json!({}))], |_, args| structured(args["id"].clone()))
-        .slow(Duration::from_millis(5));
+    let store = Fixture::new("s", &[("get", json!({}))], |_, args| structured(args["id"].clone()));
     let runtime = start(&[&store]).await;
     let context = runtime.context(Caps { calls: 20, ..Caps::default() }, Policy::open());
     let source = "(let [all (pmap #(tool/call {:server \"s\" :tool \"get\" :args {:id %}}) (range 60))]
@@ -153,9 +152,8 @@ async fn r5_5_every_call_is_in_the_account() {
 
 #[tokio::test]
 async fn calls_that_are_given_up_stay_in_the_account() {
-    let slow =
-        Fixture::new("s", &[("write_slowly", json!({}))], |_, _| text("")).slow(Duration::from_secs(600));
-    let runtime = start(&[&slow]).await;
+    let stuck = Fixture::new("s", &[("write_slowly", json!({}))], |_, _| text("")).stuck();
+    let runtime = start(&[&stuck]).await;
     let mut calls = Vec::new();
     // On a busy machine its time may be over before the call is made.
     for ms in [300, 3_000, 30_000] {

@@ -133,12 +133,7 @@ impl Served {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("node starts");
         let served = Served(child);
-        for _ in 0..600 {
-            if tokio::net::TcpStream::connect(("127.0.0.1", free)).await.is_ok() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        until("it listens", async || tokio::net::TcpStream::connect(("127.0.0.1", free)).await.is_ok()).await;
         (served, free)
     }
 }

@@ -144,7 +144,7 @@ while True:
             for _ in range(6000):
                 if os.path.exists(typed[5:]):
                     break
-                time.sleep(0.01)
+                time.sleep(0.01)  # Nobody tells of a file that comes.
             else:
                 os.kill(pid, signal.SIGKILL)
         else:
@@ -446,6 +446,7 @@ fn killed_at_any_moment_of_an_approval_the_call_is_made_at_most_once() {
     for moment in 0..12_u64 {
         let (folder, server, id) = counted(&format!("approval-moment-{moment}"));
         let process = start(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
+        // A kill comes at any moment, whatever has happened until then.
         std::thread::sleep(std::time::Duration::from_millis(moment * 25));
         kill(process);
         let mut ran = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet"]);

@@ -56,7 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             }
         note(f"asked {name}")
         while held(name):
-            time.sleep(0.005)
+            time.sleep(0.005)  # Nobody tells of a file that changes.
         text = json.dumps(answer).encode()
         try:
             self.send_response(status)

@@ -2,10 +2,11 @@
 //! told.
 
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::eventually::eventually;
 use super::world::World;
 
 /// How many times missions are killed; more with `PTC_KILLS`.
@@ -53,11 +54,7 @@ fn start(world: &World, kept: &str) -> Child {
 
 /// Waits until something was noted, or the mission is over.
 fn until(world: &World, mission: &mut Child, line: &str) {
-    let began = Instant::now();
-    while world.count(line) == 0 && mission.try_wait().expect("it can be asked").is_none() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not so after a long time: {line}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    eventually(line, || world.count(line) > 0 || mission.try_wait().expect("it can be asked").is_some());
 }
 
 fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
@@ -73,6 +70,7 @@ fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
         1 => until(world, &mut mission, &did),
         2 => until(world, &mut mission, &format!("said {run}-{write}")),
         _ if write > 1 => until(world, &mut mission, &format!("said {run}-{}", write - 1)),
+        // Anywhere before the first write; nothing tells of a moment there.
         _ => std::thread::sleep(Duration::from_millis(50)),
     }
     // One that is over already cannot be killed.

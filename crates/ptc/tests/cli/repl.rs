@@ -362,18 +362,22 @@ fn what_tab_shows_does_nothing_to_the_terminal() {
         fs::write(files.join(name), "1").expect("a file");
     }
     let load = format!(":load {}/al\t\t", files.display());
+    // The line is shown once more below a list, and behind Ctrl-C there is a new one.
     let talk = [
         ("ptc> ", "\x1b[A"),
         ("(str 1)", "\x03"),
-        ("ptc> ", "(tool/call {:server \"crm\" :tool \"putter\" :args {}})\n"),
+        ("\nptc> ", "(tool/call {:server \"crm\" :tool \"putter\" :args {}})\n"),
         ("\"it\"", ""),
-        ("ptc> ", "\"pu\t\t"),
-        ("putter", "\x03"),
-        ("ptc> ", "crm/pu\t\t"),
-        ("crm/putter", "\x03"),
-        ("ptc> ", &load),
-        ("alps.clj", "\x03"),
-        ("ptc> ", "\x04"),
+        ("\nptc> ", "\"pu\t\t"),
+        ("putter", ""),
+        ("\nptc> \"pu", "\x03"),
+        ("\nptc> ", "crm/pu\t\t"),
+        ("crm/putter", ""),
+        ("\nptc> crm/pu", "\x03"),
+        ("\nptc> ", &load),
+        ("alps.clj", ""),
+        ("\nptc> :load ", "\x03"),
+        ("\nptc> ", "\x04"),
     ];
     for (home, variables) in [("hostile", &[][..]), ("hostile-plain", &[("NO_COLOR", "1")])] {
         let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-state").join(home).join("ptc");
@@ -396,16 +400,42 @@ fn complaints_about_the_command_line_do_nothing_to_the_terminal() {
     }
 }
 
+/// A server whose tool makes the file of its first argument.
+const TELLING: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"tell","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"tools/call"'*) : > "$1"; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$id" ;;
+  esac
+done
+"#;
+
+/// A program that never ends.
+const ENDLESS: &str = "(do (tool/call {:server \"s\" :tool \"tell\" :args {}}) (loop [] (recur)))";
+
+/// A configuration for [`ENDLESS`], and what `terminal` waits for until it runs.
+fn telling(name: &str) -> (String, String) {
+    let told = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("repl-{name}-runs"));
+    let _ = fs::remove_file(&told);
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", TELLING, "sh", told]});
+    let config = json!({"upstreams": {"s": server}}).to_string();
+    (file(&format!("repl-{name}.json"), &config), format!("file:{}", told.display()))
+}
+
 #[test]
 fn ctrl_c_stops_the_program_and_not_the_session() {
-    let args = ["--fuel", "1000g", "--timeout", "50s"];
+    let (config, runs) = telling("interrupt");
+    let args = ["--fuel", "1000g", "--timeout", "50s", "--upstreams-config", &config];
+    let endless = format!("{ENDLESS}\n");
     let talk = [
         ("ptc> ", "(def kept 41)\n"),
-        ("#'kept\nptc> ", "(loop [] (recur))\n"),
-        ("(recur))\n", "\x03"),
+        ("#'kept\nptc> ", endless.as_str()),
+        (runs.as_str(), "\x03"),
         ("cancelled", ""),
         ("ptc> ", "half a line\x03"),
-        ("ptc> ", "(inc kept)\n"),
+        ("\nptc> ", "(inc kept)\n"),
         ("42\nptc> ", "\x04"),
     ];
     let (code, shown) = terminal("interrupt", &args, &talk);
@@ -414,19 +444,10 @@ fn ctrl_c_stops_the_program_and_not_the_session() {
 
 #[test]
 fn ctrl_c_ends_a_script() {
-    let args = [
-        "--fuel",
-        "1000g",
-        "--timeout",
-        "50s",
-        "-e",
-        "(println :first)",
-        "-e",
-        "(loop [] (recur))",
-        "-e",
-        "2",
-    ];
-    let (code, shown) = terminal("script", &args, &[(":first\nnil\n", "\x03")]);
+    let (config, runs) = telling("script");
+    let bounds = ["--fuel", "1000g", "--timeout", "50s", "--upstreams-config", &config];
+    let args = [&bounds[..], &["-e", "(println :first)", "-e", ENDLESS, "-e", "2"]].concat();
+    let (code, shown) = terminal("script", &args, &[(":first\nnil\n", ""), (&runs, "\x03")]);
     assert_eq!(code, 130, "{shown}");
     assert!(shown.contains("cancelled") && !shown.contains("\n2\r"), "{shown}");
 }

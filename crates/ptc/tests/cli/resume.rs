@@ -4,13 +4,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::agents::{command_in, folder, ptc_in, write};
+use super::eventually::eventually;
 use super::*;
-
-/// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The counting server of `counting_server.py`.
 pub struct Server {
@@ -68,7 +66,7 @@ impl Server {
 
     /// Waits until so much was asked.
     pub fn wait_for(&self, name: &str, times: usize) {
-        until(&format!("{name} is asked"), || self.count(name) >= times);
+        eventually(&format!("{name} is asked"), || self.count(name) >= times);
     }
 }
 
@@ -76,14 +74,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "not so after a long time: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -210,6 +200,7 @@ fn killed_at_any_time_a_mission_goes_on_behind_its_last_answer() {
             }
             None => start(&folder, &RUN),
         };
+        // A kill comes at any moment, whatever has happened until then.
         std::thread::sleep(Duration::from_millis((random >> 33) % 700));
         let over = process.try_wait().expect("a process").is_some();
         kill(process);
@@ -238,7 +229,7 @@ fn of_calls_at_once_only_the_unanswered_are_made_again() {
     let late: Vec<String> = (6..=10).map(|n| format!("tool {n}")).collect();
     server.hold(&late.iter().map(String::as_str).collect::<Vec<_>>());
     let process = start(&folder, &[&RUN[..], &["--model", "script:replies.jsonl"]].concat());
-    until("five calls and the reply are kept", || {
+    eventually("five calls and the reply are kept", || {
         folder.join("kept/runs.db").exists() && runs(&folder).first().is_some_and(|run| run["answers"] == 6)
     });
     late.iter().for_each(|name| server.wait_for(name, 1));
@@ -315,7 +306,7 @@ fn ctrl_c_stops_a_run_and_says_how_to_go_on() {
         let err = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{err}");
         let tool = PathBuf::from("/proc").join(tool.trim());
-        until("the tool is stopped too", || !tool.exists());
+        eventually("the tool is stopped too", || !tool.exists());
         let (_, command) = err.split_once("ptc: stopped\n  = go on with: ptc ").expect("how to go on");
         let command: Vec<&str> = command.lines().next().unwrap_or_default().split(' ').collect();
         assert_eq!(command[0], "resume", "{err}");

@@ -1,7 +1,7 @@
 """Plays a conversation with a command at a real terminal, and prints all that the terminal showed.
 
 The arguments are the conversation as JSON, [[wait for, then send], ...], and the command. What is waited for must come
-after what was seen before; escape sequences of the terminal are taken out before looking.
+after what was seen before; escape sequences of the terminal are taken out before looking. `file:PATH` waits for a file.
 """
 
 import json
@@ -25,7 +25,7 @@ deadline = time.time() + 60
 def read():
     """Takes what the terminal shows; false when it is closed."""
     global shown
-    if not select.select([terminal], [], [], 0.2)[0]:
+    if not select.select([terminal], [], [], 0.02)[0]:
         return True
     try:
         piece = os.read(terminal, 65536)
@@ -35,17 +35,21 @@ def read():
     return bool(piece)
 
 
+def there(wanted):
+    """Whether something that is waited for has come."""
+    global seen
+    if wanted.startswith("file:"):
+        return os.path.exists(wanted[len("file:"):])
+    at = ESCAPES.sub("", shown).find(wanted, seen)
+    if at >= 0:
+        seen = at + len(wanted)
+    return at >= 0
+
+
 for wanted, send in script:
-    while True:
-        plain = ESCAPES.sub("", shown)
-        at = plain.find(wanted, seen)
-        if at >= 0:
-            seen = at + len(wanted)
-            break
+    while not there(wanted):
         if not read() or time.time() > deadline:
-            sys.exit(f"never showed {wanted!r} after {plain[seen:]!r}")
-    # Questions throw away what was typed before they were asked.
-    time.sleep(0.1)
+            sys.exit(f"never showed {wanted!r} after {ESCAPES.sub('', shown)[seen:]!r}")
     os.write(terminal, send.encode())
 while read() and time.time() < deadline:
     pass

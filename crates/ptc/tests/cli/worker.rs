@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::agents::{command_in, folder, ptc_in, write};
 use super::approval::{bills, paid};
+use super::eventually::eventually;
 use super::flood::withstands_over;
-use super::resume::{Server, kill, questions, ten_steps, until};
+use super::resume::{Server, kill, questions, ten_steps};
 use super::world::World;
 use super::*;
 
@@ -74,7 +75,7 @@ impl Restate {
     }
 
     fn wait(&self) {
-        until("Restate is up", || {
+        eventually("Restate is up", || {
             http(self.admin, "GET", "/health", "").is_some_and(|(status, _)| status == 200)
                 && http(self.ingress, "GET", "/restate/health", "").is_some_and(|(status, _)| status == 200)
         });
@@ -301,6 +302,7 @@ fn writes_are_made_at_most_once_wherever_the_worker_is_killed() {
     let mut random = 0x2545_f491_u64;
     for _ in 0..12 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // A kill comes at any moment, whatever has happened until then.
         std::thread::sleep(Duration::from_millis((random >> 33) % 250));
         worker.kill();
         worker.start();
@@ -361,7 +363,7 @@ fn calls_at_once_are_kept_one_by_one_and_outlive_the_connection() {
     restate.send("together/now", &json!({}));
     late.iter().for_each(|name| server.wait_for(name, 1));
     // One beginning, one reply, five results, and the entry that waits for the next.
-    until("five results are kept", || {
+    eventually("five results are kept", || {
         restate.entries().iter().filter(|name| name.starts_with("one of step")).count() == 6
     });
     worker.kill();
@@ -384,7 +386,7 @@ fn people_decide_about_calls_while_the_worker_is_killed() {
     let mut worker = Worker::new(&folder, &restate);
     restate.send("clerk/november", &json!({}));
     let waiting = || restate.ask("clerk/november", "waiting", "").1.as_array().map(Vec::len);
-    until("three calls wait", || waiting() == Some(3));
+    eventually("three calls wait", || waiting() == Some(3));
     let (_, pending) = restate.ask("clerk/november", "waiting", "");
     assert_eq!((&pending[0]["tool"], &pending[0]["args"]), (&json!("pay"), &json!({"sum": 1})), "{pending}");
     let calls: Vec<u64> = (0..3).map(|at| pending[at]["call"].as_u64().expect("a number")).collect();
@@ -406,17 +408,17 @@ fn people_decide_about_calls_while_the_worker_is_killed() {
     }
     // Decisions are taken whether a worker is there or not; none is taken twice.
     assert_eq!(decide(calls[0], json!("approve")).0, 200);
-    until("the first is decided", || waiting() == Some(2));
+    eventually("the first is decided", || waiting() == Some(2));
     // A call under way when the worker is killed would be unknown. When its answer is kept, the mission waits for the
     // decisions about the two others again.
     let promises =
         || restate.query("SELECT index FROM sys_journal WHERE entry_type = 'Command: GetPromise'").len();
-    until("the first is made and its answer kept", || promises() == 3 + 2);
+    eventually("the first is made and its answer kept", || promises() == 3 + 2);
     worker.kill();
     worker.start();
     assert_eq!(decide(calls[0], json!("approve")).0, 404);
     assert_eq!(decide(calls[1], json!({"edit": {"sum": 20}})).0, 200);
-    until("the second is decided", || waiting() == Some(1));
+    eventually("the second is decided", || waiting() == Some(1));
     assert_eq!(decide(calls[2], json!({"reject": "because I say so"})).0, 200);
     let document = restate.outcome("clerk/november");
     assert_eq!(document["answer"], json!({"paid": [1, 20, "because I say so"]}), "{document}");

@@ -27,7 +27,7 @@ def note(line):
     os.write(log, (line + "\n").encode())
     os.fsync(log)
     while held(line):
-        time.sleep(0.002)
+        time.sleep(0.002)  # Nobody tells of a file that changes.
 
 
 def held(line):

@@ -4,12 +4,10 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::eventually::eventually;
 
 /// The server, and a folder with a configuration that names it.
 pub struct World {
@@ -59,6 +57,22 @@ impl World {
         self.read("log").lines().filter(|noted| *noted == line).count()
     }
 
+    /// From now on servers ask about calls as this says.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn ask_about(&self, approval: Value) {
+        let mut config: Value = serde_json::from_str(&self.read("upstreams.json")).expect("JSON");
+        config["upstreams"]["world"]["approval"] = approval;
+        self.write("upstreams.json", &config.to_string());
+    }
+
+    /// Keys for tickets that servers share, in a file `keys`.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn share_keys(&self) {
+        self.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+        let owners = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(self.folder.join("keys"), owners).expect("it changes");
+    }
+
     /// Writes wait at these moments until others are held.
     pub fn hold(&self, moments: &[&str]) {
         self.write("hold", &moments.join("\n"));
@@ -66,11 +80,7 @@ impl World {
 
     /// Waits until something was noted.
     pub fn wait_for(&self, line: &str) {
-        let began = Instant::now();
-        while self.count(line) == 0 {
-            assert!(began.elapsed() < PATIENCE, "not so after a long time: {line}");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        eventually(line, || self.count(line) > 0);
     }
 
     /// Ends the server, so that nobody can reach it.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Folder, HttpServer, StdioServer, initialize, text};
+use crate::support::{Folder, HttpServer, StdioServer, eventually, initialize, reason, text};
 
 /// A world that counts what is written to it.
 pub struct World {
@@ -164,8 +164,9 @@ fn replayed_changed_and_expired_tickets_are_refused_by_every_replica() {
     let mut brief = StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     let result = brief.call(1, "lisp_eval", json!({"program": program("(put 1)")}));
     let text = ticket(&result).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    let late = brief.call(2, "lisp_approve", json!({"ticket": text}));
+    let id = json!({"id": result["structuredContent"]["id"]});
+    eventually("its time is over", || reason(&brief.call(2, "lisp_result", id.clone())) == "ticket_expired");
+    let late = brief.call(3, "lisp_approve", json!({"ticket": text}));
     assert_eq!(late["structuredContent"]["reason"], "ticket_expired", "{late}");
     assert!(world.writes().is_empty());
 }

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use crate::fleet::{Fleet, Over, lock};
 use crate::keys::world;
 use crate::postgres::Server as Postgres;
-use crate::retrying::{Client, Ledger, as_told, came, plain, reason, request, words};
-use crate::support::{PATIENCE, eventually};
+use crate::retrying::{Client, Ledger, as_told, came, plain, request, words};
+use crate::support::{self, eventually};
 use crate::world::World;
 
 /// Clients at a time.
@@ -69,15 +68,7 @@ fn copied_under_load(world: &World, fleet: &Fleet<'_>, copy: impl FnOnce()) -> V
 
 /// Sends a request until nobody who is gone is in the way.
 fn insist(fleet: &Fleet<'_>, request: &Json) -> Json {
-    let began = Instant::now();
-    loop {
-        let result = fleet.target(0).post(request).expect("it is answered");
-        if !["busy", "session_busy", "ticket_busy"].contains(&reason(&result)) {
-            return result;
-        }
-        assert!(began.elapsed() < PATIENCE, "{result}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    support::insist(|| fleet.target(0).post(request).expect("it is answered"))
 }
 
 /// Checks that a copy has all that clients knew when it began, and that all of it goes on.

@@ -5,22 +5,10 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use crate::keys::{Replica, everywhere, keyed, put, reason, value};
+use crate::keys::{Replica, everywhere, keyed, put, value};
 use crate::retrying::request;
-use crate::support::text;
+use crate::support::{reason, text, ticket};
 use crate::world::World;
-
-/// Has servers that start from now on ask about calls in this way.
-fn asks(world: &World, rule: &Json) {
-    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
-    config["upstreams"]["world"]["approval"] = rule.clone();
-    world.write("upstreams.json", &config.to_string());
-}
-
-fn ticket(result: &Json) -> String {
-    let ticket = result["structuredContent"]["ticket"].as_str();
-    ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
-}
 
 fn decision(tool: &str, ticket: &str) -> Json {
     request(tool, json!({"ticket": ticket}), None)
@@ -49,7 +37,7 @@ fn a_call_that_was_made_is_not_made_again_although_the_configuration_asks_about_
         // Dropping it is kill -9.
         drop(first);
         world.hold(&[]);
-        asks(world, &json!("writes"));
+        world.ask_about(json!("writes"));
         let second = Replica::start(world, place);
         let waits = second.insist(&asked);
         let pending = waits["structuredContent"]["pending"].as_array().map(Vec::as_slice);
@@ -64,7 +52,7 @@ fn a_call_that_was_made_is_not_made_again_although_the_configuration_asks_about_
 #[test]
 fn what_a_killed_server_had_approved_can_be_rejected_and_what_was_made_is_told() {
     everywhere("rejected-after-kill", |world, place| {
-        asks(world, &json!({"*": "never", "poke": "ask"}));
+        world.ask_about(json!({"*": "never", "poke": "ask"}));
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
         let poke = r#"(:ok (tool/call {:server "world" :tool "poke" :args {:n "p"}}))"#;
         let program = format!("[{poke} {} {}]", put("a"), put("b"));
@@ -89,7 +77,7 @@ fn what_a_killed_server_had_approved_can_be_rejected_and_what_was_made_is_told()
 #[test]
 fn of_two_servers_that_approve_and_reject_what_a_killed_one_left_one_has_it() {
     everywhere("raced-after-kill", |world, place| {
-        asks(world, &json!("writes"));
+        world.ask_about(json!("writes"));
         let (first, second, third) =
             (Replica::start(world, place), Replica::start(world, place), Replica::start(world, place));
         let program = format!("[{} {}]", put("a"), put("b"));

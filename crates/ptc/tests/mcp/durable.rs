@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server as Postgres;
-use crate::support::{Folder, HttpServer, PATIENCE, StdioServer, TOKEN, answer, eventually, ptc, text};
+use crate::support::{
+    Folder, HttpServer, PATIENCE, StdioServer, TOKEN, answer, eventually, found, ptc, text,
+};
 
 /// Clients at a time.
 const CLIENTS: usize = 6;
@@ -108,17 +110,10 @@ fn call(to: SocketAddr, tool: &str, arguments: Json) -> Option<Json> {
 
 /// The same, until a server is there and has room for it.
 fn insist(to: SocketAddr, tool: &str, arguments: &Json) -> Json {
-    let until = Instant::now() + PATIENCE;
-    loop {
+    found(&format!("{tool} is answered"), || {
         let told = call(to, tool, arguments.clone());
-        let later =
-            told.as_ref().is_none_or(|told| matches!(told["reason"].as_str(), Some("busy" | "session_busy")));
-        match told {
-            Some(told) if !later => return told,
-            told => assert!(Instant::now() < until, "{tool} is never answered: {told:?}"),
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        told.filter(|told| !matches!(told["reason"].as_str(), Some("busy" | "session_busy")))
+    })
 }
 
 /// How far a session has come, by all three of its definitions.
@@ -145,31 +140,26 @@ fn change(to: SocketAddr, id: &str, number: usize, seen: &Seen) {
         "(def trail (conj trail {number})) (def total (+ total {number})) (swap! seen inc) (count trail)"
     );
     let arguments = json!({"session_id": id, "program": program});
-    loop {
-        match call(to, "lisp_session_eval", arguments.clone()) {
-            Some(told) if told["status"] == "ok" => {
-                assert_eq!(told["result"], format!("user=> {number}"), "an answer was forgotten: {told}");
-                seen.acknowledged.fetch_add(1, Ordering::SeqCst);
-                return;
-            }
-            Some(told) if told["reason"] != "outcome_unknown" => {
-                let reason = told["reason"].as_str();
-                assert!(matches!(reason, Some("busy" | "session_busy" | "sessions_unavailable")), "{told}");
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            // Nobody knows whether it was kept: the session says so.
-            _ => {
-                seen.cut_off.fetch_add(1, Ordering::SeqCst);
-                match reached(to, id) {
-                    there if there == number => {
-                        seen.cut_off_but_kept.fetch_add(1, Ordering::SeqCst);
-                        return;
-                    }
-                    there => assert_eq!(there, number - 1, "an answer was forgotten"),
-                }
-            }
+    eventually(&format!("{number} is there"), || match call(to, "lisp_session_eval", arguments.clone()) {
+        Some(told) if told["status"] == "ok" => {
+            assert_eq!(told["result"], format!("user=> {number}"), "an answer was forgotten: {told}");
+            seen.acknowledged.fetch_add(1, Ordering::SeqCst);
+            true
         }
-    }
+        Some(told) if told["reason"] != "outcome_unknown" => {
+            let reason = told["reason"].as_str();
+            assert!(matches!(reason, Some("busy" | "session_busy" | "sessions_unavailable")), "{told}");
+            false
+        }
+        // Nobody knows whether it was kept: the session says so.
+        _ => {
+            seen.cut_off.fetch_add(1, Ordering::SeqCst);
+            let there = reached(to, id);
+            assert!(there == number || there == number - 1, "an answer was forgotten: {there} of {number}");
+            seen.cut_off_but_kept.fetch_add(usize::from(there == number), Ordering::SeqCst);
+            there == number
+        }
+    });
 }
 
 /// Runs load on as many servers as there are, and kills them in its middle.
@@ -241,6 +231,7 @@ fn killed_in_the_middle(place: &str, servers: usize) {
     );
 }
 
+/// Without a bound of its own: how long all of the load takes depends on its size, and each of its steps has one.
 fn eventually_or_done(done: &AtomicBool, holds: impl Fn() -> bool) {
     while !holds() && !done.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(5));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::keys::{Replica, everywhere, keyed, put, reason, value};
-use crate::support::{HttpServer, PATIENCE, StdioServer, TOKEN, text};
+use crate::keys::{Replica, everywhere, keyed, put, value};
+use crate::support::{HttpServer, StdioServer, TOKEN, eventually, insist, reason, text};
 use crate::world::World;
 
 /// How many times servers are killed; more with `PTC_KILLS`.
@@ -32,23 +32,6 @@ fn server(world: &World) -> StdioServer {
     StdioServer::spawn(command)
 }
 
-fn is_busy(reply: &Json) -> bool {
-    reply["result"]["structuredContent"]["reason"] == "busy"
-}
-
-/// Sends a request until nobody who died is in the way.
-fn insist(server: &mut StdioServer, run: &str) -> Json {
-    let began = std::time::Instant::now();
-    loop {
-        let reply = server.ask(1, "tools/call", request(run));
-        if !is_busy(&reply) {
-            return reply;
-        }
-        assert!(began.elapsed() < PATIENCE, "{reply}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn request(run: &str) -> Json {
     json!({"name": "lisp_eval", "arguments": {"program": PROGRAM, "context": {"run": run}},
            "_meta": {"ptc/requestKey": format!("key of {run}")}})
@@ -57,18 +40,14 @@ fn request(run: &str) -> Json {
 /// Waits until something was noted, or the request was answered. While a server that died is in the way, the request is
 /// sent again.
 fn until(world: &World, server: &mut StdioServer, run: &str, line: &str) {
-    let began = std::time::Instant::now();
-    while world.count(line) == 0 {
-        assert!(began.elapsed() < PATIENCE, "not so after a long time: {line}");
-        match server.receive_within(Duration::from_millis(1)) {
-            Some(reply) if is_busy(&reply) => {
-                std::thread::sleep(Duration::from_millis(20));
-                server.request(1, "tools/call", request(run));
-            }
-            Some(_) => return,
-            None => {}
+    eventually(line, || match server.received() {
+        Some(reply) if reason(&reply["result"]) == "busy" => {
+            server.request(1, "tools/call", request(run));
+            false
         }
-    }
+        Some(_) => true,
+        None => world.count(line) > 0,
+    });
 }
 
 /// Kills the server somewhere around a write.
@@ -93,6 +72,7 @@ fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
             if write > 1 {
                 until(world, &mut server, run, &format!("said {run}-{}", write - 1));
             }
+            // A kill comes at any moment, whatever has happened until then.
             std::thread::sleep(Duration::from_micros((write * 977 + run.len() * 331) as u64 % 6_000));
         }
     }
@@ -111,8 +91,7 @@ fn killed_at_every_step_of_five_writes_none_is_made_twice_and_every_gap_is_told(
             kill_at(&world, &run, write, (chain + write) % 4);
         }
         let mut last = server(&world);
-        let reply = insist(&mut last, &run);
-        let told = text(&reply["result"]);
+        let told = text(&insist(|| last.ask(1, "tools/call", request(&run))["result"].clone()));
         let outcomes: Vec<&str> =
             told.trim_start_matches("user=> ").trim_matches(['[', ']']).split(' ').collect();
         assert_eq!(outcomes.len(), WRITES, "{told}");

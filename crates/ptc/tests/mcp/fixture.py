@@ -24,7 +24,7 @@ def call(name, args):
     if name == "fails":
         return {**text("went wrong"), "isError": True}
     if name == "slow":
-        time.sleep(30)
+        time.sleep(30)  # Longer than anybody waits for it.
     if name == "huge":
         return text("x" * 3_000_000)
     if name == "sized":

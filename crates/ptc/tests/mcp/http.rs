@@ -162,10 +162,10 @@ fn r1_6_17_cancelled_calls_are_answered_as_cancelled() {
     let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
     std::thread::scope(|scope| {
         let call = scope.spawn(|| server.call(&session, 2, "lisp_eval", json!({"program": SLOW})));
-        while !call.is_finished() {
+        eventually("it is cancelled", || {
             assert_eq!(server.post(&[("mcp-session-id", &session)], &note).status, 202);
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            call.is_finished()
+        });
         let result = call.join().unwrap();
         assert_eq!(result["structuredContent"]["reason"], "cancelled", "{result}");
     });

@@ -5,12 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server as Postgres;
-use crate::support::{self, HttpServer, PATIENCE, eventually, text, try_exchange};
+use crate::support::{self, HttpServer, eventually, insist, reason, text, ticket, try_exchange};
 use crate::world::World;
 
 /// One of the servers on a store, and a client of it.
@@ -39,6 +38,26 @@ impl Replica {
         post(self.server.address, &self.session, request).expect("it is answered")
     }
 
+    /// Starts a session; its id.
+    fn start_session(&self) -> String {
+        let started = self.call("lisp_session_start", json!({}));
+        started["structuredContent"]["session_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Sends a request, and returns when the world has come so far with it, where it stays.
+    fn send_until(&self, world: &World, moment: &str, request: &Json) -> JoinHandle<Option<Json>> {
+        world.hold(&[moment]);
+        let left = self.send_and_leave(request);
+        world.wait_for(moment);
+        left
+    }
+
+    /// Checks that a request has this reply from now on.
+    fn recalls(&self, request: &Json, reply: &Json) {
+        let again = self.send(request);
+        assert_eq!((text(&again), is_recalled(&again)), (text(reply), true), "{request}");
+    }
+
     /// Sends a request without waiting for the answer, which never comes if the server dies.
     pub fn send_and_leave(&self, request: &Json) -> JoinHandle<Option<Json>> {
         let (address, session, request) = (self.server.address, self.session.clone(), request.clone());
@@ -58,15 +77,7 @@ impl Replica {
 
     /// Sends a request until nobody who is gone is in the way.
     pub fn insist(&self, request: &Json) -> Json {
-        let began = Instant::now();
-        loop {
-            let result = self.send(request);
-            if !["busy", "session_busy", "ticket_busy"].contains(&reason(&result)) {
-                return result;
-            }
-            assert!(began.elapsed() < PATIENCE, "{result}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        insist(|| self.send(request))
     }
 
     fn signal(&self, name: &str) {
@@ -119,10 +130,6 @@ pub fn value(result: &Json) -> String {
     text(result).lines().next().unwrap_or_default().to_owned()
 }
 
-pub fn reason(result: &Json) -> &str {
-    result["structuredContent"]["reason"].as_str().unwrap_or("none")
-}
-
 fn is_recalled(result: &Json) -> bool {
     result["_meta"]["ptc/recalled"] == true
 }
@@ -138,12 +145,8 @@ pub fn everywhere(name: &str, holds: impl Fn(&World, &str)) {
 /// A world in which somebody is asked about `poke`, and keys for tickets that servers share.
 pub fn world(name: &str) -> World {
     let world = World::start(name);
-    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
-    config["upstreams"]["world"]["approval"] = json!({"*": "never", "poke": "ask"});
-    world.write("upstreams.json", &config.to_string());
-    world.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
-    let keys = world.folder.join("keys");
-    std::fs::set_permissions(keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
+    world.ask_about(json!({"*": "never", "poke": "ask"}));
+    world.share_keys();
     world
 }
 
@@ -166,8 +169,7 @@ fn orders(world: &World) -> [usize; 4] {
 fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
     everywhere("keys", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
-        let started = first.call("lisp_session_start", json!({}));
-        let id = started["structuredContent"]["session_id"].as_str().expect("an id").to_owned();
+        let id = first.start_session();
         let in_session = |program: &str| json!({"session_id": id, "program": program});
         first.call("lisp_session_eval", in_session("(def n 0)"));
         let cases = [
@@ -176,10 +178,7 @@ fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
         ];
         for (tool, key, arguments) in cases {
             let request = keyed(key, tool, arguments);
-            let did = format!("did {key}");
-            world.hold(&[&did]);
-            let carried_out = first.send_and_leave(&request);
-            world.wait_for(&did);
+            let carried_out = first.send_until(world, &format!("did {key}"), &request);
             for other in [&second, &first, &second] {
                 let busy = other.send(&request);
                 assert_eq!(reason(&busy), "busy", "{tool}: {busy}");
@@ -187,10 +186,7 @@ fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
             world.hold(&[]);
             let reply = carried_out.join().expect("it ends").expect("it is answered");
             assert!(value(&reply).contains(":ok") && !is_recalled(&reply), "{tool}: {reply}");
-            for other in [&second, &first] {
-                let again = other.send(&request);
-                assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true), "{tool}");
-            }
+            [&second, &first].into_iter().for_each(|other| other.recalls(&request, &reply));
             assert_eq!(world.count(&format!("came {key}")), 1, "{tool}");
         }
         for replica in [&second, &first] {
@@ -203,8 +199,7 @@ fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
 fn a_request_whose_client_hangs_up_goes_on_and_has_one_reply() {
     everywhere("keys-hung-up", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
-        let started = first.call("lisp_session_start", json!({}));
-        let id = started["structuredContent"]["session_id"].as_str().expect("an id");
+        let id = first.start_session();
         let in_session =
             json!({"session_id": id, "program": format!("(def n 1) [{} {}]", put("s"), put("s2"))});
         let alone = json!({"program": format!("[{} {}]", put("e"), put("e2"))});
@@ -219,8 +214,7 @@ fn a_request_whose_client_hangs_up_goes_on_and_has_one_reply() {
             world.hold(&[]);
             let reply = second.insist(&request);
             assert_eq!(value(&reply), "user=> [:ok :ok]", "{tool}: {reply}");
-            let again = first.send(&request);
-            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true), "{tool}");
+            first.recalls(&request, &reply);
             assert_eq!(world.count(&format!("came {key}")), 1, "{tool}");
         }
         assert_eq!(world.gaps(&["--store", place]), Vec::<Json>::new());
@@ -232,9 +226,7 @@ fn a_request_goes_on_when_its_client_ends_its_session() {
     let world = world("keys-session-ended");
     let (first, second) = (Replica::start(&world, "server.db"), Replica::start(&world, "server.db"));
     let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
-    world.hold(&["did a"]);
-    let left = first.send_and_leave(&request);
-    world.wait_for("did a");
+    let left = first.send_until(&world, "did a", &request);
     let ended = first.server.raw("DELETE", "/mcp", &[("mcp-session-id", &first.session)], b"");
     assert_eq!(ended.status, 202, "{ended:?}");
     let told = left.join().expect("it ends").expect("it is answered");
@@ -274,20 +266,32 @@ fn a_request_whose_server_died_is_taken_over_and_has_one_reply_from_then_on() {
     everywhere("keys-killed", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
         let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
-        world.hold(&["did b"]);
-        let left = first.send_and_leave(&request);
-        world.wait_for("did b");
+        let left = first.send_until(world, "did b", &request);
         // Dropping it is kill -9.
         drop(first);
         assert_eq!(left.join().expect("it ends"), None);
         world.hold(&[]);
         let reply = second.insist(&request);
         assert_eq!(value(&reply), "user=> [:ok :outcome_unknown]", "{reply}");
-        let third = Replica::start(world, place);
-        let again = third.send(&request);
-        assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+        Replica::start(world, place).recalls(&request, &reply);
         assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
     });
+}
+
+/// Sends a request with the writes `a` and `b` to a server that stands still in the first of them until another one has
+/// carried the request out. What it is told when it goes on.
+fn replaced(world: &World, [first, second]: [&Replica; 2], request: &Json) -> Json {
+    let left = first.send_until(world, "did a", request);
+    first.signal("-STOP");
+    let reply = second.insist(request);
+    first.signal("-CONT");
+    let told = left.join().expect("it ends").expect("it is answered");
+    world.hold(&[]);
+    assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
+    assert_eq!(reason(&told), "busy", "{told}");
+    [first, second].into_iter().for_each(|replica| replica.recalls(request, &reply));
+    assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+    told
 }
 
 #[test]
@@ -295,21 +299,7 @@ fn a_server_that_was_replaced_is_told_and_keeps_nothing() {
     everywhere("keys-stopped", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
         let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
-        world.hold(&["did a"]);
-        let left = first.send_and_leave(&request);
-        world.wait_for("did a");
-        first.signal("-STOP");
-        let reply = second.insist(&request);
-        first.signal("-CONT");
-        world.hold(&[]);
-        assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
-        let told = left.join().expect("it ends").expect("it is answered");
-        assert_eq!(reason(&told), "busy", "{told}");
-        for replica in [&first, &second] {
-            let again = replica.send(&request);
-            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
-        }
-        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+        replaced(world, [&first, &second], &request);
     });
 }
 
@@ -317,48 +307,38 @@ fn a_server_that_was_replaced_is_told_and_keeps_nothing() {
 fn a_server_that_was_replaced_in_a_session_is_told_that_too() {
     everywhere("keys-session-stopped", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
-        let started = first.call("lisp_session_start", json!({}));
-        let id = started["structuredContent"]["session_id"].as_str().expect("an id");
+        let id = first.start_session();
         let in_session = |program: &str| json!({"session_id": id, "program": program});
         first.call("lisp_session_eval", in_session("(def n 0)"));
         let program = format!("(def n (inc n)) [{} {}]", put("a"), put("b"));
         let request = keyed("k", "lisp_session_eval", in_session(&program));
-        world.hold(&["did a"]);
-        let left = first.send_and_leave(&request);
-        world.wait_for("did a");
-        first.signal("-STOP");
-        let reply = second.insist(&request);
-        first.signal("-CONT");
-        let told = left.join().expect("it ends").expect("it is answered");
-        world.hold(&[]);
-        assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
-        assert_eq!(reason(&told), "busy", "{told}");
+        let told = replaced(world, [&first, &second], &request);
         assert!(text(&told).contains("under the same key"), "{told}");
         for replica in [&first, &second] {
-            let again = replica.send(&request);
-            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
             assert_eq!(value(&replica.call("lisp_session_eval", in_session("n"))), "user=> 1");
         }
-        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
     });
+}
+
+/// Has a server carry out [`ORDERS`] until it dies in the last of them, and another one go on in a world that has changed.
+fn taken_over(world: &World, first: Replica, second: &Replica, request: &Json) {
+    world.write("state.json", r#"{"n": 0}"#);
+    let left = first.send_until(world, "did last", request);
+    drop(first);
+    let _ = left.join();
+    world.hold(&[]);
+    world.write("state.json", r#"{"n": 1}"#);
+    let reply = second.insist(request);
+    assert_eq!(value(&reply), "user=> [:ok :ok :ok :outcome_unknown]", "{reply}");
+    assert_eq!((orders(world), world.count("came order-0")), ([1; 4], 1), "{}", world.read("log"));
+    second.recalls(request, &reply);
 }
 
 #[test]
 fn a_request_that_is_taken_over_sees_what_it_saw_and_makes_the_calls_that_it_made() {
     everywhere("keys-reads", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
-        let request = keyed("k", "lisp_eval", json!({"program": ORDERS}));
-        world.write("state.json", r#"{"n": 0}"#);
-        world.hold(&["did last"]);
-        let left = first.send_and_leave(&request);
-        world.wait_for("did last");
-        drop(first);
-        let _ = left.join();
-        world.hold(&[]);
-        world.write("state.json", r#"{"n": 1}"#);
-        let reply = second.insist(&request);
-        assert_eq!(value(&reply), "user=> [:ok :ok :ok :outcome_unknown]", "{reply}");
-        assert_eq!((orders(world), world.count("came order-0")), ([1; 4], 1), "{}", world.read("log"));
+        taken_over(world, first, &second, &keyed("k", "lisp_eval", json!({"program": ORDERS})));
     });
 }
 
@@ -367,24 +347,10 @@ fn a_ticket_that_is_taken_over_sees_what_it_saw_and_makes_the_calls_that_it_made
     everywhere("tickets-reads", |world, place| {
         let (first, second) = (Replica::start(world, place), Replica::start(world, place));
         let program = format!("(tool/call {{:server \"world\" :tool \"poke\" :args {{:n 7}}}}) {ORDERS}");
-        let waits = first.call("lisp_eval", json!({"program": program}));
-        let ticket =
-            waits["structuredContent"]["ticket"].as_str().unwrap_or_else(|| panic!("it waits: {waits}"));
-        let approve = keyed("approve", "lisp_approve", json!({"ticket": ticket}));
-        world.write("state.json", r#"{"n": 0}"#);
-        world.hold(&["did last"]);
-        let left = first.send_and_leave(&approve);
-        world.wait_for("did last");
-        drop(first);
-        let _ = left.join();
-        world.hold(&[]);
-        world.write("state.json", r#"{"n": 1}"#);
-        let reply = second.insist(&approve);
-        assert_eq!(value(&reply), "user=> [:ok :ok :ok :outcome_unknown]", "{reply}");
-        assert_eq!((orders(world), world.count("came 7")), ([1; 4], 1), "{}", world.read("log"));
-        // A decision under a key has one reply, too.
-        let again = second.send(&approve);
-        assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+        let waiting = ticket(&first.call("lisp_eval", json!({"program": program})));
+        let approve = keyed("approve", "lisp_approve", json!({"ticket": waiting}));
+        taken_over(world, first, &second, &approve);
+        assert_eq!(world.count("came 7"), 1, "{}", world.read("log"));
     });
 }
 
@@ -393,12 +359,8 @@ fn a_tool_that_is_not_what_was_shown_is_not_called_and_can_be_rejected() {
     everywhere("tickets-shown", |world, place| {
         let first = Replica::start(world, place);
         let program = r#"(:reason (tool/call {:server "world" :tool "poke" :args {:n 7}}))"#;
-        let park = |replica: &Replica| {
-            let waits = replica.call("lisp_eval", json!({"program": program}));
-            let ticket = waits["structuredContent"]["ticket"].as_str();
-            ticket.unwrap_or_else(|| panic!("it waits: {waits}")).to_owned()
-        };
-        let (defined, configured) = (park(&first), park(&first));
+        let park = || ticket(&first.call("lisp_eval", json!({"program": program})));
+        let (defined, configured) = (park(), park());
         drop(first);
         world.write("changed", "");
         let second = Replica::start(world, place);
@@ -409,9 +371,7 @@ fn a_tool_that_is_not_what_was_shown_is_not_called_and_can_be_rejected() {
         assert_eq!(value(&rejected), "user=> :approval_rejected");
         drop(second);
         std::fs::remove_file(world.folder.join("changed")).expect("it goes");
-        let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
-        config["upstreams"]["world"]["approval"] = json!({"*": "never", "poke": "ask", "get": "ask"});
-        world.write("upstreams.json", &config.to_string());
+        world.ask_about(json!({"*": "never", "poke": "ask", "get": "ask"}));
         let third = Replica::start(world, place);
         assert_eq!(reason(&third.call("lisp_approve", json!({"ticket": configured}))), "ticket_stale");
         assert_eq!(world.count("came 7"), 0);

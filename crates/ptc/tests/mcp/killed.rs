@@ -3,11 +3,10 @@
 //!
 //! Servers stop at points of their store (`PTC_STORE_HALT`, debug builds only): before and after each change.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value as Json, json};
 
-use crate::support::{PATIENCE, StdioServer, text};
+use crate::keys::put;
+use crate::support::{StdioServer, eventually, found, insist, text, ticket};
 use crate::world::World;
 
 /// Where a server is killed.
@@ -23,9 +22,7 @@ use At::{Point, World as In};
 /// A world whose writes are asked about, or not.
 fn world(name: &str, approval: &str) -> World {
     let world = World::start(name);
-    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).unwrap();
-    config["upstreams"]["world"]["approval"] = approval.into();
-    world.write("upstreams.json", &config.to_string());
+    world.ask_about(approval.into());
     world
 }
 
@@ -50,13 +47,8 @@ fn killed(world: &World, mut server: StdioServer, params: &Json, key: &str, at: 
     };
     world.hold(&[&line]);
     server.request(9, "tools/call", params.clone());
-    let began = Instant::now();
     let there = || reached.exists() || (!line.is_empty() && world.count(&line) > 0);
-    let mut silent = true;
-    while silent && !there() {
-        silent = server.silent(Duration::from_millis(1));
-        assert!(began.elapsed() < PATIENCE, "{key} comes nowhere");
-    }
+    eventually(&format!("{key} comes somewhere"), || there() || server.received().is_some());
     let there = there();
     // Dropping it is kill -9.
     drop(server);
@@ -67,35 +59,13 @@ fn killed(world: &World, mut server: StdioServer, params: &Json, key: &str, at: 
     there
 }
 
-/// Sends a request until nobody who died is in the way.
-fn insist(server: &mut StdioServer, params: &Json) -> Json {
-    let began = Instant::now();
-    loop {
-        let reply = server.ask(1, "tools/call", params.clone());
-        let reason = reply["result"]["structuredContent"]["reason"].as_str().unwrap_or_default();
-        if !["busy", "ticket_busy", "session_busy"].contains(&reason) {
-            return reply["result"].clone();
-        }
-        assert!(began.elapsed() < PATIENCE, "{reply}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+/// The result of a request when nobody who died is in the way.
+fn told(server: &mut StdioServer, params: &Json) -> Json {
+    insist(|| server.ask(1, "tools/call", params.clone())["result"].clone())
 }
 
 fn approve(ticket: &str) -> Json {
     json!({"name": "lisp_approve", "arguments": {"ticket": ticket}})
-}
-
-fn ticket(result: &Json) -> String {
-    let ticket = result["structuredContent"]["ticket"].as_str();
-    ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
-}
-
-/// A write whose outcome is the value.
-fn put(key: &str) -> String {
-    format!(
-        "(let [r (tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}})] \
-         (if (:ok r) :ok (:reason r)))"
-    )
 }
 
 /// The keys of writes without an answer.
@@ -133,12 +103,12 @@ fn killed_at_every_step_of_a_decision_the_write_comes_at_most_once_and_gaps_are_
     }
     let mut last = server(&world);
     for (place, key, ticket, ending, came) in &waiting {
-        let result = insist(&mut last, &approve(ticket));
+        let result = told(&mut last, &approve(ticket));
         match *ending {
             "used" => assert_eq!(result["structuredContent"]["reason"], "ticket_used", "{place}: {result}"),
             ending => assert_eq!(text(&result), format!("user=> {ending}"), "{place}"),
         }
-        let again = insist(&mut last, &approve(ticket));
+        let again = told(&mut last, &approve(ticket));
         assert_eq!(again["structuredContent"]["reason"], "ticket_used", "{place}: {again}");
         assert_eq!(world.count(&format!("came {key}")), *came, "{place}");
         assert_eq!(gaps(&world).contains(key), *ending == ":outcome_unknown", "{place}");
@@ -155,21 +125,16 @@ fn a_decision_that_was_made_before_the_kill_stays_made() {
     let mut second = server(&world);
     let edit =
         json!({"name": "lisp_edit", "arguments": {"ticket": ticket, "args": {"key": "other", "value": 1}}});
-    let began = Instant::now();
-    let told = loop {
-        let reply = second.ask(1, "tools/call", edit.clone());
-        if !reply["result"]["structuredContent"]["decided"].is_null() {
-            break reply["result"]["structuredContent"].clone();
-        }
-        assert!(began.elapsed() < PATIENCE, "{reply}");
-        std::thread::sleep(Duration::from_millis(100));
-    };
+    let refused = found("it is told what was decided", || {
+        let told = second.ask(1, "tools/call", edit.clone())["result"]["structuredContent"].clone();
+        (!told["decided"].is_null()).then_some(told)
+    });
     assert_eq!(
-        (&told["reason"], &told["decided"]),
+        (&refused["reason"], &refused["decided"]),
         (&json!("ticket_busy"), &json!([[1, "approve"]])),
-        "{told}"
+        "{refused}"
     );
-    assert_eq!(text(&insist(&mut second, &approve(&ticket))), "user=> :ok");
+    assert_eq!(text(&told(&mut second, &approve(&ticket))), "user=> :ok");
     assert_eq!(world.count("came k"), 1);
 }
 
@@ -199,11 +164,11 @@ fn killed_in_sessions(world: &World, asks: bool) -> usize {
     }
     let mut last = server(world);
     for (key, id, params) in &open {
-        let result = insist(&mut last, params);
+        let result = told(&mut last, params);
         let reason = result["structuredContent"]["reason"].as_str().unwrap_or("none");
         assert!(reason == "none" || (asks && reason == "ticket_used"), "{key}: {result}");
         let runs = json!({"name": "lisp_session_eval", "arguments": {"session_id": id, "program": "runs"}});
-        assert_eq!(text(&insist(&mut last, &runs)), "user=> 1", "{key} was applied once");
+        assert_eq!(text(&told(&mut last, &runs)), "user=> 1", "{key} was applied once");
         assert!(world.count(&format!("came {key}")) <= 1, "{key}");
         let known = text(&result).contains(":ok") || reason == "ticket_used";
         assert_eq!(gaps(world).contains(key), !known, "{key}: {result}");

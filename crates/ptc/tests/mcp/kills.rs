@@ -31,6 +31,7 @@ fn kill(fleet: &Fleet<'_>, kills: u64, random: &mut Random) {
     while killed < kills {
         let until = fleet.steps() + random.below(STEPS);
         eventually("clients go on", || fleet.steps() >= until);
+        // A kill comes at any moment, whatever has happened until then.
         std::thread::sleep(Duration::from_micros(random.below(MOMENT)));
         let first = random.below(2) as usize;
         let places = if random.below(8) == 0 { vec![first, first + 1] } else { vec![first] };

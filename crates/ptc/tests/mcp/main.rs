@@ -14,6 +14,8 @@ mod decided;
 mod doors;
 mod durable;
 mod effects;
+#[path = "../../../ptc-store/tests/it/eventually.rs"]
+mod eventually;
 mod fairness;
 mod fleet;
 #[path = "../shared/flood.rs"]

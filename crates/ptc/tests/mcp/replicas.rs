@@ -1,24 +1,19 @@
 //! Programs that wait for approval on two servers that share one PostgreSQL, and stores that fail under a server.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::keys;
+use crate::keys::{self, put, value};
 use crate::postgres::Server as Postgres;
-use crate::support::{HttpServer, PATIENCE, StdioServer, eventually, text};
+use crate::support::{HttpServer, StdioServer, eventually, found, insist, reason, text, ticket};
 use crate::world::World;
 
 /// A world whose writes are asked about, and keys for tickets that servers share.
 fn world(name: &str) -> World {
     let world = World::start(name);
-    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).unwrap();
-    config["upstreams"]["world"]["approval"] = "writes".into();
-    world.write("upstreams.json", &config.to_string());
-    world.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
-    let keys = world.folder.join("keys");
-    std::fs::set_permissions(keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
+    world.ask_about("writes".into());
+    world.share_keys();
     world
 }
 
@@ -46,9 +41,7 @@ impl Replica {
 
     /// Runs a program that waits; its ticket.
     fn park(&self, key: &str) -> String {
-        let result = self.call("lisp_eval", json!({"program": put(key)}));
-        let ticket = result["structuredContent"]["ticket"].as_str();
-        ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
+        ticket(&self.call("lisp_eval", json!({"program": put(key)})))
     }
 
     /// Approves without waiting for the answer, which never comes if the server dies.
@@ -67,30 +60,9 @@ impl Replica {
     }
 }
 
-/// A write whose outcome is the value.
-fn put(key: &str) -> String {
-    format!(
-        "(let [r (tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}})] \
-         (if (:ok r) :ok (:reason r)))"
-    )
-}
-
-/// The value of a program, without what it stored.
-fn value(result: &Json) -> String {
-    text(result).lines().next().unwrap_or_default().to_owned()
-}
-
-fn reason(result: &Json) -> &str {
-    result["structuredContent"]["reason"].as_str().unwrap_or("none")
-}
-
-/// Waits for a file.
-fn until_there(world: &World, name: &str) {
-    let began = Instant::now();
-    while !world.folder.join(name).exists() {
-        assert!(began.elapsed() < PATIENCE, "{name} is never there");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+/// Waits until a server stands at the point where it is to stop.
+fn until_halted(world: &World) {
+    eventually("it stops", || world.folder.join("halt.reached").exists());
 }
 
 #[test]
@@ -126,21 +98,13 @@ fn two_replicas_on_postgresql_decide_once_and_go_on_for_each_other() {
     world.wait_for("did sent");
     world.write("halt", "1");
     first.approve_and_leave(9, &taken);
-    until_there(&world, "halt.reached");
+    until_halted(&world);
     // Dropping it is kill -9.
     drop(first);
     let _ = std::fs::remove_file(world.folder.join("halt"));
     world.hold(&[]);
     for (ticket, key, ending) in [(&taken, "taken", ":ok"), (&sent, "sent", ":outcome_unknown")] {
-        let began = Instant::now();
-        let result = loop {
-            let result = second.call("lisp_approve", json!({"ticket": ticket}));
-            if reason(&result) != "ticket_busy" {
-                break result;
-            }
-            assert!(began.elapsed() < PATIENCE, "{result}");
-            std::thread::sleep(Duration::from_millis(100));
-        };
+        let result = insist(|| second.call("lisp_approve", json!({"ticket": ticket})));
         assert_eq!(text(&result), format!("user=> {ending}"), "{key}");
         assert_eq!(world.count(&format!("came {key}")), 1, "{key}");
     }
@@ -205,16 +169,11 @@ fn a_reply_that_the_store_did_not_keep_is_not_told_so_a_key_has_one() {
     assert_eq!(reason(&told), "outcome_unknown", "{told}");
     assert!(text(&told).contains("same key"), "{told}");
     postgres.again();
-    let mut replies = Vec::new();
-    eventually("the store answers again", || {
-        let reply = second.send(&request);
-        let there = !["busy", "store_unavailable"].contains(&reason(&reply));
-        replies.extend(there.then_some(reply));
-        there
+    let reply = found("the store answers again", || {
+        Some(second.send(&request)).filter(|reply| !["busy", "store_unavailable"].contains(&reason(reply)))
     });
-    replies.push(first.send(&request));
     // The answer of the call could not be written down either.
-    assert_eq!(replies.iter().map(value).collect::<Vec<_>>(), ["user=> :outcome_unknown"; 2]);
+    assert_eq!([&reply, &first.send(&request)].map(value), ["user=> :outcome_unknown"; 2]);
     assert_eq!(world.count("came a"), 1);
 }
 
@@ -294,7 +253,7 @@ fn a_server_that_stops_within_a_change_keeps_others_of_a_file_from_writing_and_t
         assert_eq!(value(&other.eval("(def n 1) n")), "user=> 1");
         world.write("halt", "2");
         let _ = stopped.eval("(def n 1)");
-        until_there(world, "halt.reached");
+        until_halted(world);
         no_halt(world);
         let told = other.eval("(def n (inc n)) n");
         match is_file {

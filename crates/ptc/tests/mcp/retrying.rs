@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::fleet::{Fleet, LEASE, Random, lock};
-use crate::support::{PATIENCE, text};
+use crate::support::{found, reason, text, ticket};
 use crate::world::World;
 
 /// What a client knows for certain.
@@ -164,7 +164,7 @@ impl<'f> Client<'f> {
     /// Sends a request to one server after the other until one answers. Whoever says that another is at it must be right.
     fn insist(&mut self, request: &Json) -> Json {
         let began = Instant::now();
-        loop {
+        found(&format!("somebody answers {request}"), || {
             let target = self.fleet.target(self.turn);
             self.turn += 1;
             let sent = Instant::now();
@@ -173,18 +173,15 @@ impl<'f> Client<'f> {
             self.fleet.step();
             let owed = self.met.entry(target.number).or_default();
             *owed |= answer.is_none();
-            match answer {
-                None => {}
-                Some(result) if BUSY.contains(&reason(&result)) => self.blocked(sent, &result),
-                Some(result) => {
-                    let mut ledger = self.ledger();
-                    ledger.longest = ledger.longest.max(began.elapsed());
-                    return result;
-                }
+            let result = answer?;
+            if BUSY.contains(&reason(&result)) {
+                self.blocked(sent, &result);
+                return None;
             }
-            assert!(began.elapsed() < PATIENCE, "nobody answers {request}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            let mut ledger = self.ledger();
+            ledger.longest = ledger.longest.max(began.elapsed());
+            Some(result)
+        })
     }
 
     /// Checks that somebody may be in the way of what was sent then: a server that this client used and that died less than
@@ -235,15 +232,6 @@ pub fn plain(result: &Json) -> Json {
         shown.remove("recalled");
     }
     result
-}
-
-pub fn reason(result: &Json) -> &str {
-    result["structuredContent"]["reason"].as_str().unwrap_or("none")
-}
-
-fn ticket(result: &Json) -> String {
-    let ticket = result["structuredContent"]["ticket"].as_str();
-    ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
 }
 
 /// The parts of the value of a program, also of one that ended before its decision was answered.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::servers;
-use crate::support::{Folder, StdioServer, eventually, initialize};
+use crate::support::{Folder, StdioServer, eventually, found_within, initialize};
 use crate::upstreams::LATE;
 
 /// Tools of all real servers and APIs, in the versions that are installed.
@@ -167,10 +167,7 @@ fn a_server_that_npx_must_fetch_first_works() {
     let file = folder.file("upstreams.json", &config.to_string());
     let mut server = StdioServer::ready(&["--upstreams-config", &file]);
     let began = Instant::now();
-    while loaded(&mut server).is_empty() {
-        assert!(began.elapsed() < FETCHING, "{:#?}", server.whole_log());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    found_within(FETCHING, "it is fetched", || (!loaded(&mut server).is_empty()).then_some(()));
     eprintln!("up after {:?}", began.elapsed());
     let program = format!(
         "(:content (:value (tool/call {{:server \"files\" :tool \"read_text_file\" :args {{:path \"{text}\"}}}})))"

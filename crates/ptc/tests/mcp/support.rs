@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+
+pub use crate::eventually::{eventually, found, found_within};
 
 /// Longer than anything takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -180,16 +182,11 @@ impl StdioServer {
         }
     }
 
-    /// The next message, if one comes in this time.
-    pub fn receive_within(&mut self, time: Duration) -> Option<Json> {
-        let line = self.stdout.recv_timeout(time).ok()?;
+    /// The next message, if it is there.
+    pub fn received(&mut self) -> Option<Json> {
+        let line = self.stdout.try_recv().ok()?;
         let message: Json = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         (message["method"] != LIST_CHANGED).then_some(message)
-    }
-
-    /// Whether nothing comes for a while.
-    pub fn silent(&mut self, time: Duration) -> bool {
-        matches!(self.stdout.recv_timeout(time), Err(RecvTimeoutError::Timeout))
     }
 
     pub fn ask(&mut self, id: impl Into<Json>, method: &str, params: Json) -> Json {
@@ -234,14 +231,7 @@ impl StdioServer {
 
 /// Waits for the end of a server.
 fn ended(child: &mut Child) -> ExitStatus {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        assert!(Instant::now() < until, "the server does not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    found("the server ends", || child.try_wait().unwrap())
 }
 
 impl Drop for StdioServer {
@@ -253,6 +243,23 @@ impl Drop for StdioServer {
 
 pub fn initialize(version: &str) -> Json {
     json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+}
+
+/// The reason that a result gives, if it says that something went wrong.
+pub fn reason(result: &Json) -> &str {
+    result["structuredContent"]["reason"].as_str().unwrap_or("none")
+}
+
+/// The ticket of a program that waits.
+pub fn ticket(result: &Json) -> String {
+    let ticket = result["structuredContent"]["ticket"].as_str();
+    ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
+}
+
+/// Asks until nobody who is gone is in the way.
+pub fn insist(mut ask: impl FnMut() -> Json) -> Json {
+    let is_free = |result: &Json| !["busy", "session_busy", "ticket_busy"].contains(&reason(result));
+    found("nobody is in the way", || Some(ask()).filter(is_free))
 }
 
 /// The text of a result.
@@ -445,13 +452,4 @@ fn dechunked(mut body: &str) -> String {
         body = rest[size..].trim_start_matches("\r\n");
     }
     out
-}
-
-/// Tries until it holds.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::keys::{Replica, everywhere, keyed, put, reason, value};
-use crate::support::{StdioServer, eventually};
+use crate::keys::{Replica, everywhere, keyed, put, value};
+use crate::support::{StdioServer, eventually, reason};
 use crate::world::World;
 
 /// A server on a store, with these flags besides.

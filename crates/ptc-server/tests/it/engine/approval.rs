@@ -1,28 +1,27 @@
 //! Programs that wait for approval: tickets, decisions, and every way in which a ticket is refused.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use ptc_server::engine::{Caller, Engine, Keys, Parts, Profile, Settings, Transport, settings};
 use ptc_server::options::ApprovalBy;
 use ptc_store::Store;
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
-use serde_json::{Map, Value as Json, json};
+use ptc_upstream::Runtime;
+use ptc_upstream::model::ToolDef;
+use serde_json::{Value as Json, json};
 
-use super::support::{SECRET, anna, args, call, call_as, eval, object, patient};
+use super::support::{SECRET, Seen, anna, args, call, call_as, eval, object, patient, tool, until};
+use super::upstream::{Upstream, frozen, start, structured};
 
 /// A world that counts: `get` reads, `put` and `send` write and must be approved. All give back what they got, or
 /// nothing ever if that has a key `wait`. Only `send` says what it takes.
 #[derive(Clone, Default)]
-pub struct World(Arc<Mutex<Vec<String>>>);
+pub struct World(Seen);
 
 impl World {
     /// The calls that reached it.
     pub fn seen(&self) -> Vec<String> {
-        let mut seen = self.0.lock().expect("nobody panics").clone();
+        let mut seen = self.0.calls("");
         seen.sort();
         seen
     }
@@ -34,29 +33,6 @@ impl World {
             "upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp", "approval": "writes",
                                   "auth": [{"scheme": "bearer", "binding": "token"}]}},
         });
-        let config = Config::from_value(config, Path::new("")).expect("it is right");
-        let secrets = Secrets::resolve(&config).expect("there is one");
-        let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-        let world = self.clone();
-        let connect = move |_: &_, _: &_| Some(Arc::new(world.clone()) as Arc<dyn Client>);
-        Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts")
-    }
-
-    /// A server over it, with these parts besides.
-    pub async fn server(&self, settings: Settings, parts: Parts) -> Arc<Engine> {
-        let parts = Parts { runtime: Some(self.runtime().await), ..parts };
-        Engine::with(settings, parts).await.expect("it starts")
-    }
-}
-
-impl Client for World {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = |name: &str, annotations: Json| ToolDef {
-            name: name.to_owned(),
-            input_schema: args(json!({"type": "object"})),
-            annotations: args(annotations),
-            ..ToolDef::default()
-        };
         let takes = json!({"type": "object", "required": ["id"], "additionalProperties": false,
                            "properties": {"id": {"type": "string", "minLength": 1}, "n": {"type": "integer"}}});
         let tools = vec![
@@ -64,27 +40,24 @@ impl Client for World {
             tool("put", json!({"destructiveHint": true})),
             ToolDef { input_schema: args(takes), ..tool("send", json!({"destructiveHint": true})) },
         ];
-        Box::pin(async move { Ok(tools) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        args: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async move {
+        let seen = self.0.clone();
+        let upstream = Upstream::new(Ok(tools)).answering(move |tool, args| {
             let answer = Json::Object(args);
-            self.0.lock().expect("nobody panics").push(format!("{tool} {answer}"));
-            if answer.get("wait").is_some() {
-                std::future::pending::<()>().await;
+            seen.note(&tool, &answer);
+            async {
+                if answer.get("wait").is_some() {
+                    std::future::pending::<()>().await;
+                }
+                structured(answer)
             }
-            Ok(Payload { bytes: answer.to_string().len(), structured: Some(answer), ..Payload::default() })
-        })
+        });
+        start(config, frozen(), |_| upstream.clone()).await
     }
 
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
+    /// A server over it, with these parts besides.
+    pub async fn server(&self, settings: Settings, parts: Parts) -> Arc<Engine> {
+        let parts = Parts { runtime: Some(self.runtime().await), ..parts };
+        Engine::with(settings, parts).await.expect("it starts")
     }
 }
 
@@ -304,7 +277,8 @@ async fn tickets_that_are_changed_foreign_expired_or_unknown_are_refused_and_not
     let brief = Settings { ticket_ttl: Duration::from_millis(1), ..deciding() };
     let engine = world.server(brief, Parts::default()).await;
     let ticket = waits(&engine, &put("2")).await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    let open = async || engine.open_tickets(&anna()).await.expect("a list");
+    until("its time is over", async || open().await.is_empty()).await;
     let reply = call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
     assert_eq!(reason(&reply), "ticket_expired");
     assert_eq!(world.seen().len(), 1);
@@ -513,10 +487,7 @@ async fn a_stop_gives_back_the_tickets_and_sessions_of_programs_that_go_on() {
         let (first, decision) = (first.clone(), args(json!({"ticket": waiting})));
         tokio::spawn(async move { first.call(&anna(), "lisp_approve", decision, Default::default()).await });
     }
-    let reached = |world: &World| world.seen().iter().filter(|call| call.starts_with("get")).count();
-    while reached(&world) < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    world.0.until("get", 2).await;
     first.shutdown().await;
     let second = sessions(&world, parts()).await;
     let open = second.open_tickets(&anna()).await.expect("a list");

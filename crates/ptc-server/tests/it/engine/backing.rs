@@ -1,68 +1,30 @@
 //! What the prelude of a server or of a session requires is there before anything runs, or nothing runs: `lisp_eval`,
 //! sessions and `lisp_task`, in every way to list tools, with an upstream that counts its calls.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use futures_util::future::BoxFuture;
 use ptc_agent::model::{Llm, Reply as Said, Request};
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::settings::{SessionSettings, Task};
 use ptc_server::engine::{Engine, Parts, Profile, Settings};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
-use ptc_upstream::model::{Allowance, Fault, Payload, Reason, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
-use serde_json::{Map, Value as Json, json};
+use ptc_upstream::model::{Fault, Reason};
+use ptc_upstream::{Runtime, RuntimeOptions};
+use serde_json::json;
 
-use super::support::{call, eval_in, object, with_sessions};
+use super::support::{call, eval_in, object, tool, with_sessions};
+use super::upstream::{Upstream, frozen, start, structured};
 
 const SOURCE: &str = r#"(ns api "Rows.") (defn rows [] (tool/call {:server "crm" :tool "get" :args {}}))"#;
 /// Calls something that is there before the export is called.
 const PROGRAM: &str =
     r#"(println (:ok (tool/call {:server "crm" :tool "other" :args {}}))) (:value (api/rows))"#;
 
-/// An upstream with these tools, or one that cannot be reached.
-struct Counting {
-    tools: Option<&'static [&'static str]>,
-    calls: Arc<AtomicU32>,
-}
-
-impl Client for Counting {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let annotations = || [("readOnlyHint".to_owned(), json!(true))].into_iter().collect();
-        let tool = |name: &&str| ToolDef {
-            name: (*name).to_owned(),
-            annotations: annotations(),
-            ..ToolDef::default()
-        };
-        let listed = match self.tools {
-            Some(tools) => Ok(tools.iter().map(tool).collect()),
-            None => Err(Fault::new(Reason::UpstreamUnavailable, "connection refused")),
-        };
-        Box::pin(async move { listed })
-    }
-
-    fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        _: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        self.calls.fetch_add(1, Ordering::SeqCst);
-        Box::pin(async move { Ok(Payload { structured: Some(json!(tool)), ..Payload::default() }) })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
 /// The ways to list tools.
 fn modes() -> [(&'static str, RuntimeOptions); 3] {
-    let frozen =
-        RuntimeOptions { snapshot: SnapshotMode::Frozen, keep_failing: true, ..RuntimeOptions::default() };
+    let frozen = RuntimeOptions { keep_failing: true, ..frozen() };
     [
         ("live", RuntimeOptions::default()),
         ("frozen", frozen.clone()),
@@ -70,6 +32,7 @@ fn modes() -> [(&'static str, RuntimeOptions); 3] {
     ]
 }
 
+/// The names of tools; an upstream without any cannot be reached.
 type Tools = Option<&'static [&'static str]>;
 
 /// The states of the upstream, with what is told of it.
@@ -82,11 +45,15 @@ const STATES: [(Tools, &str); 3] = [
 async fn runtime(tools: Tools, options: RuntimeOptions) -> (Arc<Runtime>, Arc<AtomicU32>) {
     let calls = Arc::new(AtomicU32::new(0));
     let config = json!({"upstreams": {"crm": {"transport": "mcp_stdio", "command": "fixture"}}});
-    let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let connect = |_: &_, _: &_| Some(Arc::new(Counting { tools, calls: calls.clone() }) as Arc<dyn Client>);
-    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
-    (runtime, calls.clone())
+    let listed =
+        tools.map(|names| names.iter().map(|name| tool(name, json!({"readOnlyHint": true}))).collect());
+    let listed = listed.ok_or_else(|| Fault::new(Reason::UpstreamUnavailable, "connection refused"));
+    let counted = calls.clone();
+    let upstream = Upstream::new(listed).answering(move |tool, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move { structured(json!(tool)) }
+    });
+    (start(config, options, |_| upstream.clone()).await, calls)
 }
 
 /// A server with the prelude of all programs, and one whose sessions choose it from a store.

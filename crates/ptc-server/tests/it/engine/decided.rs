@@ -1,30 +1,28 @@
 //! Programs that were decided about before, or that made calls before: what is made once is not made again, what was
 //! decided counts, and whoever ends a program is told what it has made.
 
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{CallError, Engine, Parts, Profile, Reply, Settings, Signals, settings};
 use ptc_server::options::ApprovalBy;
 use ptc_store::Store;
 use ptc_store::tickets::{Ruling, Tickets};
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets};
-use serde_json::{Map, Value as Json, json};
+use ptc_upstream::RuntimeOptions;
+use ptc_upstream::model::ToolDef;
+use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::keys;
-use super::support::{anna, args, call, eval, eval_in, object, patient, session};
+use super::support::{Seen, anna, args, call, eval, eval_in, object, patient, session, tool};
+use super::upstream::{Upstream, start, structured};
 
 /// A shop with two servers, `crm` and `mail`: `get` reads, and never answers while it is held; `put` writes. Calls are
 /// counted.
 #[derive(Clone)]
 struct Shop {
-    seen: Arc<Mutex<Vec<String>>>,
+    seen: Seen,
     holds: Arc<AtomicBool>,
     /// How its tools are described.
     about: &'static str,
@@ -34,32 +32,39 @@ struct Shop {
 impl Shop {
     fn new() -> Shop {
         let store = Arc::new(Store::open(":memory:").expect("a store"));
-        Shop { seen: Arc::default(), holds: Arc::default(), about: "As ever.", store }
+        Shop { seen: Seen::default(), holds: Arc::default(), about: "As ever.", store }
     }
 
     /// The calls of a tool that reached it.
     fn calls(&self, tool: &str) -> Vec<String> {
-        let seen = self.seen.lock().expect("nobody panics");
-        seen.iter().filter(|call| call.starts_with(tool)).cloned().collect()
+        self.seen.calls(tool)
     }
 
-    /// Waits until so many reads have come.
-    async fn until_read(&self, count: usize) {
-        while self.calls("get").len() < count {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+    fn upstream(&self) -> Upstream {
+        let tool = |name: &str, hint: &str| ToolDef {
+            description: self.about.to_owned(),
+            input_schema: args(json!({"type": "object", "properties": {"n": {}, "note": {}}})),
+            ..tool(name, json!({hint: true}))
+        };
+        let tools = vec![tool("get", "readOnlyHint"), tool("put", "destructiveHint")];
+        let (seen, holds) = (self.seen.clone(), self.holds.clone());
+        Upstream::new(Ok(tools)).answering(move |tool, args| {
+            let (answer, holds) = (Json::Object(args), holds.clone());
+            seen.note(&tool, &answer);
+            async move {
+                if tool == "get" && holds.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
+                structured(answer)
+            }
+        })
     }
 
     /// A server on the store whose configuration asks about writes of each server so.
     async fn server(&self, crm: &str, mail: &str) -> Arc<Engine> {
         let entry = |name: &str, asks: &str| json!({"transport": "mcp_http", "url": format!("https://{name}.example/mcp"), "approval": asks});
         let config = json!({"upstreams": {"crm": entry("crm", crm), "mail": entry("mail", mail)}});
-        let config = Config::from_value(config, Path::new("")).expect("it is right");
-        let secrets = Secrets::resolve(&config).expect("there are none");
-        let client: Arc<dyn Client> = Arc::new(self.clone());
-        let connect = |_: &_, _: &_| Some(client.clone());
-        let runtime = Runtime::start_with(&config, secrets, RuntimeOptions::default(), &connect).await;
-        let runtime = runtime.expect("it starts");
+        let runtime = start(config, RuntimeOptions::default(), |_| self.upstream()).await;
         assert_eq!(runtime.load_all().await, [], "both are there");
         let parts = Parts {
             runtime: Some(runtime),
@@ -81,42 +86,8 @@ impl Shop {
     }
 }
 
-impl Client for Shop {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = |name: &str, hint: &str| ToolDef {
-            name: name.to_owned(),
-            description: self.about.to_owned(),
-            input_schema: args(json!({"type": "object", "properties": {"n": {}, "note": {}}})),
-            annotations: args(json!({hint: true})),
-            ..ToolDef::default()
-        };
-        let tools = vec![tool("get", "readOnlyHint"), tool("put", "destructiveHint")];
-        Box::pin(async move { Ok(tools) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        args: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async move {
-            let answer = Json::Object(args);
-            self.seen.lock().expect("nobody panics").push(format!("{tool} {answer}"));
-            if tool == "get" && self.holds.load(Ordering::SeqCst) {
-                std::future::pending::<()>().await;
-            }
-            Ok(Payload { bytes: answer.to_string().len(), structured: Some(answer), ..Payload::default() })
-        })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
 /// A call in a program, and what it gives.
-fn tool(server: &str, tool: &str, n: u32) -> String {
+fn made(server: &str, tool: &str, n: u32) -> String {
     format!("(:n (:value (tool/call {{:server \"{server}\" :tool \"{tool}\" :args {{:n {n}}}}})))")
 }
 
@@ -143,7 +114,7 @@ async fn approve_and_stop(shop: &Shop, engine: Arc<Engine>, ticket: &str) {
     let (first, decision) = (engine.clone(), args(json!({"ticket": ticket})));
     let deciding =
         tokio::spawn(async move { first.call(&anna(), "lisp_approve", decision, Signals::default()).await });
-    shop.until_read(reads + 1).await;
+    shop.seen.until("get", reads + 1).await;
     engine.shutdown().await;
     // What it is told then does not matter: its server is as good as dead.
     drop(deciding);
@@ -156,7 +127,7 @@ async fn nobody_is_asked_about_a_call_that_a_request_made_before_the_configurati
         let shop = Shop::new();
         let first = shop.server("never", "never").await;
         let parts =
-            [tool("crm", "put", 1), tool("crm", "put", 1), tool("crm", "get", 2), tool("crm", "put", 1)];
+            [made("crm", "put", 1), made("crm", "put", 1), made("crm", "get", 2), made("crm", "put", 1)];
         let program = format!("[{}]", parts.join(" "));
         let (name, given) = match in_session {
             false => ("lisp_eval", json!({"program": program})),
@@ -168,7 +139,7 @@ async fn nobody_is_asked_about_a_call_that_a_request_made_before_the_configurati
         shop.holds.store(true, Ordering::SeqCst);
         let anna = anna();
         let (ended, ()) = tokio::join!(first.call(&anna, name, args(given.clone()), signals), async {
-            shop.until_read(1).await;
+            shop.seen.until("get", 1).await;
             cancel.cancel();
         });
         assert_eq!(ended, Err(CallError::Cancelled));
@@ -194,7 +165,7 @@ async fn a_program_whose_tools_or_servers_are_others_by_now_does_not_go_on_and_s
         let shop = Shop::new();
         let first = shop.server("writes", "never").await;
         let program =
-            format!("[{} {} {}]", tool("crm", "put", 1), tool("crm", "get", 2), tool("mail", "put", 3));
+            format!("[{} {} {}]", made("crm", "put", 1), made("crm", "get", 2), made("mail", "put", 3));
         let waiting = ticket(&eval(&first, &program).await);
         approve_and_stop(&shop, first, &waiting).await;
 
@@ -219,7 +190,7 @@ async fn a_program_that_cannot_go_on_tells_of_calls_of_its_earlier_parts() {
     let shop = Shop::new();
     let first = shop.server("writes", "never").await;
     let program =
-        format!("[{} {} {}]", tool("mail", "put", 1), tool("mail", "get", 2), tool("crm", "put", 3));
+        format!("[{} {} {}]", made("mail", "put", 1), made("mail", "get", 2), made("crm", "put", 3));
     let waiting = ticket(&eval(&first, &program).await);
     let second = Shop { about: "Deletes.", ..shop.clone() }.server("writes", "never").await;
     let stale = decide(&second, "lisp_approve", &waiting).await;
@@ -237,7 +208,7 @@ async fn what_was_approved_can_be_rejected_when_nobody_goes_on_with_it() {
     for in_session in [false, true] {
         let shop = Shop::new();
         let first = shop.server("writes", "never").await;
-        let program = format!("(def x 1) [{} {}]", tool("crm", "put", 1), tool("crm", "get", 2));
+        let program = format!("(def x 1) [{} {}]", made("crm", "put", 1), made("crm", "get", 2));
         let id = session(&first).await;
         let waits = match in_session {
             false => eval(&first, &program).await,
@@ -266,7 +237,7 @@ async fn what_was_approved_can_be_rejected_when_nobody_goes_on_with_it() {
 async fn a_rejection_that_ends_a_program_stays_also_if_its_server_ends() {
     let shop = Shop::new();
     let engine = shop.server("writes", "never").await;
-    let waits = eval(&engine, &tool("crm", "put", 1)).await;
+    let waits = eval(&engine, &made("crm", "put", 1)).await;
     let (waiting, id) = (ticket(&waits), id(&waits));
     // One server approved and ended, and so did another one that rejected then.
     let (approve, reject) = (json!([[1, "approve"]]), json!([[1, {"reject": "first"}]]));
@@ -285,7 +256,7 @@ async fn of_many_who_approve_and_reject_what_was_left_one_has_it() {
     for round in 0..4 {
         let shop = Shop::new();
         let engine = shop.server("writes", "never").await;
-        let waits = eval(&engine, &tool("crm", "put", 1)).await;
+        let waits = eval(&engine, &made("crm", "put", 1)).await;
         let (waiting, id) = (ticket(&waits), id(&waits));
         shop.tickets().take(&id, "anna", &json!([[1, "approve"]]), 0).expect("it is free");
         let mut tools = ["lisp_approve", "lisp_reject", "lisp_approve", "lisp_reject"];
@@ -335,7 +306,7 @@ async fn decisions_that_do_the_same_are_the_same_and_the_first_reason_stays() {
 async fn lists_say_what_was_decided_and_waits_to_be_taken_up() {
     let shop = Shop::new();
     let engine = shop.server("writes", "never").await;
-    let waits = eval(&engine, &tool("crm", "put", 1)).await;
+    let waits = eval(&engine, &made("crm", "put", 1)).await;
     let listed = engine.open_tickets(&anna()).await.expect("a list");
     assert_eq!(listed[0]["decided"], Json::Null, "{listed:?}");
     let edited = json!([[1, {"edit": {"server": "crm", "tool": "put", "args": {"n": "quiet"}}}]]);
@@ -357,7 +328,7 @@ async fn lists_say_what_was_decided_and_waits_to_be_taken_up() {
 async fn an_edit_with_a_misspelt_argument_is_refused_and_says_what_was_meant() {
     let shop = Shop::new();
     let engine = shop.server("writes", "never").await;
-    let waiting = ticket(&eval(&engine, &tool("crm", "put", 1)).await);
+    let waiting = ticket(&eval(&engine, &made("crm", "put", 1)).await);
     let edit = |args: Json| json!({"ticket": waiting, "args": args});
     let refused = call(&engine, "lisp_edit", edit(json!({"n": 1, "ntoe": "x"}))).await;
     assert_eq!(reason(&refused), "args_error", "{refused:?}");

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::{Engine, Parts, Profile, ToolSpec, settings};
+use ptc_upstream::Runtime;
 use ptc_upstream::client::About;
-use ptc_upstream::model::{Allowance, Fault, Payload, Reason, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use ptc_upstream::model::{Reason, ToolDef};
 use serde_json::{Map, Value as Json, json};
 
-use super::support::{anna, args, engine, eval, eval_in, patient, session, with_sessions};
+use super::support::{anna, engine, eval, eval_in, patient, session, tool, with_sessions};
+use super::upstream::{Upstream, frozen, start};
 
 /// Servers as there are: what they say of themselves, how many tools they have, and the names of the first ones.
 const SERVERS: [(&str, &str, usize, &[&str]); 16] = [
@@ -73,47 +73,22 @@ const SERVERS: [(&str, &str, usize, &[&str]); 16] = [
     ("time", "", 2, &["get_current_time", "convert_time"]),
 ];
 
-struct Listed {
-    instructions: &'static str,
-    tools: Vec<ToolDef>,
-}
-
-impl Client for Listed {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        Box::pin(async { Ok(self.tools.clone()) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async { Err(Fault::new(Reason::ToolError, "nobody calls it")) })
-    }
-
-    fn about(&self) -> Option<About> {
-        let instructions = (!self.instructions.is_empty()).then(|| self.instructions.to_owned());
-        Some(About { name: "server".to_owned(), version: "1.0".to_owned(), instructions, ..About::default() })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
-fn listed(name: &str) -> Listed {
+fn listed(name: &str) -> Upstream {
     let (_, instructions, count, first) =
         SERVERS.into_iter().find(|(server, ..)| *server == name).expect("it is configured");
     let more = (first.len()..count).map(|at| format!("other_tool_{at}"));
     let names = first.iter().map(|name| (*name).to_owned()).chain(more).take(count);
     let tools = names.map(|name| ToolDef {
-        name,
         description: "Does what its name says, and takes some arguments.".to_owned(),
-        input_schema: args(json!({"type": "object"})),
-        ..ToolDef::default()
+        ..tool(&name, json!({}))
     });
-    Listed { instructions, tools: tools.collect() }
+    let instructions = (!instructions.is_empty()).then(|| instructions.to_owned());
+    Upstream::new(Ok(tools.collect())).saying(About {
+        name: "server".to_owned(),
+        version: "1.0".to_owned(),
+        instructions,
+        ..About::default()
+    })
 }
 
 /// A runtime with all sixteen.
@@ -124,13 +99,7 @@ async fn fleet() -> Arc<Runtime> {
             (name.to_owned(), json!({"transport": "mcp_http", "url": "https://example.test/mcp"}))
         })
         .collect();
-    let config = Config::from_value(json!({"upstreams": upstreams}), Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let connect = |upstream: &ptc_upstream::config::UpstreamConfig, _: &_| {
-        Some(Arc::new(listed(&upstream.name)) as Arc<dyn Client>)
-    };
-    Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts")
+    start(json!({"upstreams": upstreams}), frozen(), listed).await
 }
 
 async fn aggregator() -> Arc<Engine> {

@@ -12,7 +12,9 @@ use ptc_store::preludes::{Metadata, Preludes};
 use ptc_store::sessions::Sessions as Rows;
 use serde_json::{Value as Json, json};
 
-use super::support::{anna, args, call, call_as, crm, eval_in, object, session, with_sessions};
+use super::support::{
+    anna, args, call, call_as, crm, eval_in, object, session, until, until_none_is_listed, with_sessions,
+};
 
 fn memory() -> Arc<Store> {
     Arc::new(Store::open(":memory:").expect("it opens"))
@@ -133,19 +135,14 @@ async fn of_two_servers_that_evaluate_at_once_one_is_told_that_the_session_is_bu
         let first = first.clone();
         async move { first.call(&anna(), "lisp_session_eval", args(waits), signals).await }
     });
-    while inspect(&second, &id, "overview").await["session"]["eval_status"] != "running" {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let status = async || inspect(&second, &id, "overview").await["session"]["eval_status"].clone();
+    until("it runs", async || status().await == "running").await;
     assert_eq!(result(&second, &id, "(def x 2)").await, "session_busy");
     assert_eq!(result(&first, &id, "(def x 2)").await, "session_busy");
     cancel.cancel();
     assert!(running.await.expect("it ends").is_err(), "nobody waits for it");
     // Given up, it is given back, and nothing of it was kept.
-    let mut told = String::from("session_busy");
-    while told == "session_busy" {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        told = result(&second, &id, "(def y 1)").await;
-    }
+    until("it is given back", async || result(&second, &id, "(def y 1)").await != "session_busy").await;
     assert_eq!(result(&first, &id, "x").await, "unbound_var");
     assert_eq!(result(&first, &id, "y").await, "user=> 1");
 }
@@ -164,9 +161,7 @@ async fn who_was_replaced_keeps_nothing() {
         let engine = engine.clone();
         async move { engine.call(&anna(), "lisp_session_eval", args(slow), Signals::default()).await }
     });
-    while !rows.read(&id, "anna", None).expect("it is there").busy {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("it runs", async || rows.read(&id, "anna", None).expect("it is there").busy).await;
     rows.close(&id, "anna").expect("closed by another");
     let reply =
         tokio::time::timeout(Duration::from_secs(60), running).await.expect("it notices").expect("ends");
@@ -221,15 +216,10 @@ async fn sessions_belong_to_who_is_behind_the_connection() {
     };
     assert_eq!(eval(connection("c3", Some("ann")), id.clone()).await["status"], "ok", "she comes again");
     assert_eq!(eval(connection("c4", Some("bob")), id.clone()).await["reason"], "session_owner_mismatch");
-    let mut told = json!("ok");
-    for _ in 0..500 {
-        told = eval(connection("c2", None), passing.clone()).await["reason"].clone();
-        if told == "session_closed" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert_eq!(told, "session_closed", "who is known by the connection alone is gone with it");
+    until("who is known by the connection alone is gone with it", async || {
+        eval(connection("c2", None), passing.clone()).await["reason"] == "session_closed"
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -326,13 +316,6 @@ async fn sessions_in_a_store_end_by_their_time() {
     }
 }
 
-/// Waits until no session is listed, which does not count as using one.
-async fn until_none_is_listed(engine: &Engine) {
-    while object(&call(engine, "lisp_session_list", json!({})).await)["count"] != 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
 /// On one thread nothing but the stop itself gives calls time to end, as on a machine that is busy.
 #[tokio::test(flavor = "current_thread")]
 async fn a_stop_gives_back_the_sessions_of_programs_that_run() {
@@ -351,9 +334,7 @@ async fn a_stop_gives_back_the_sessions_of_programs_that_run() {
         ids.push(id);
     }
     let busy = |id: &String| rows.read(id, "anna", None).expect("it is there").busy;
-    while !ids.iter().all(busy) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("all of them run", async || ids.iter().all(busy)).await;
     engine.shutdown().await;
     let still: Vec<&String> = ids.iter().filter(|id| busy(id)).collect();
     assert!(still.is_empty(), "the server has stopped and still holds {still:?}");

@@ -1,7 +1,6 @@
 //! Requests that a client sends again under the same key: answered from what was kept, and nothing is written twice.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{CallError, Caller, Engine, Parts, Profile, Reply, Signals, Transport};
@@ -144,7 +143,7 @@ async fn a_request_goes_on_without_its_client_and_has_one_reply() {
     ];
     let anna = anna();
     for (tool, given) in &requests {
-        waiting.store(0, Ordering::SeqCst);
+        waiting.send_replace(0);
         let gone = CancellationToken::new();
         let signals = Signals { gone: Some(gone.clone()), ..keyed(tool) };
         let (left, ()) = tokio::join!(engine.call(&anna, tool, args(given.clone()), signals), async {
@@ -155,7 +154,7 @@ async fn a_request_goes_on_without_its_client_and_has_one_reply() {
         assert!(engine.is_busy(), "{tool}: the end of the server waits for it");
         let again = || engine.call(&anna, tool, args(given.clone()), keyed(tool));
         assert_eq!(object(&again().await.expect("a reply"))["reason"], "busy", "{tool}");
-        waiting.store(RELEASED, Ordering::SeqCst);
+        waiting.send_replace(RELEASED);
         let reply = loop {
             let reply = again().await.expect("a reply");
             if object(&reply)["reason"] != "busy" {
@@ -237,7 +236,7 @@ async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_noth
         assert_eq!(object(&refused)["reason"], "request_stale", "{tool}: {refused:?}");
         assert!(refused.text().contains("Nothing was sent now"), "{}", refused.text());
     }
-    assert_eq!(waiting.load(std::sync::atomic::Ordering::SeqCst), 2, "nothing was called");
+    assert_eq!(*waiting.borrow(), 2, "nothing was called");
 }
 
 #[tokio::test]

@@ -1,41 +1,16 @@
 //! Acceptance probes that need tools of a certain kind or a prelude store, through the whole engine.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{Engine, Parts, Profile};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
-use serde_json::{Map, Value as Json, json};
+use ptc_upstream::model::ToolDef;
+use serde_json::{Value as Json, json};
 
 use super::support::{args, call, eval, eval_in, object, patient, with_sessions};
-
-/// An upstream that only lists its tools.
-struct Listing(Vec<ToolDef>);
-
-impl Client for Listing {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tools = self.0.clone();
-        Box::pin(async move { Ok(tools) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async { Ok(Payload::default()) })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
+use super::upstream::{Upstream, frozen, start};
 
 fn tool(name: &str, description: &str, input_schema: Json) -> ToolDef {
     ToolDef {
@@ -49,12 +24,9 @@ fn tool(name: &str, description: &str, input_schema: Json) -> ToolDef {
 /// An engine over an upstream `x` with these tools.
 async fn over(tools: Vec<ToolDef>) -> Arc<Engine> {
     let config = json!({"upstreams": {"x": {"transport": "mcp_http", "url": "https://x.example/mcp"}}});
-    let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let client = Arc::new(Listing(tools));
-    let runtime = Runtime::start_with(&config, secrets, options, &|_, _| Some(client.clone())).await;
-    let parts = Parts { runtime: Some(runtime.expect("it starts")), ..Parts::default() };
+    let upstream = Upstream::new(Ok(tools));
+    let runtime = start(config, frozen(), |_| upstream.clone()).await;
+    let parts = Parts { runtime: Some(runtime), ..Parts::default() };
     Engine::with(patient(Profile::Structured), parts).await.expect("it starts")
 }
 

@@ -8,7 +8,8 @@ use ptc_server::engine::{Caller, Content, Profile, Signals, Transport};
 use serde_json::json;
 
 use super::support::{
-    aggregator, anna, args, call, call_as, engine, eval_in, object, session, with_sessions,
+    aggregator, anna, args, call, call_as, engine, eval_in, object, session, until_none_is_listed,
+    with_sessions,
 };
 
 fn structured() -> ptc_server::engine::Settings {
@@ -175,12 +176,12 @@ async fn r9_4_6_sessions_end_after_their_time() {
     let engine = engine(structured()).await;
     let reply = call(&engine, "lisp_session_start", json!({"ttl_ms": 1})).await;
     let id = object(&reply)["session_id"].as_str().expect("it starts").to_owned();
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    until_none_is_listed(&engine).await;
     assert_eq!(object(&eval_in(&engine, &id, "1").await)["reason"], "session_closed");
     let idle = SessionSettings { idle: Duration::from_millis(1), ..SessionSettings::default() };
     let engine = super::support::engine(with_sessions(Profile::Structured, idle)).await;
     let id = session(&engine).await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    until_none_is_listed(&engine).await;
     assert_eq!(object(&eval_in(&engine, &id, "1").await)["reason"], "session_closed");
 }
 

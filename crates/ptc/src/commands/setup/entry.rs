@@ -152,9 +152,15 @@ fn written(text: &str, variables: Variables) -> Result<String, String> {
 
 /// A text in which `${…}` is a variable where it is `known`, and else means itself.
 fn braces(text: &str, known: impl Fn(&str) -> bool) -> String {
+    translated(text, "${", &format!("{DOLLAR}{{"), known)
+}
+
+/// A text in which whatever stands between `opening` and `}` is a variable where it is `known`. Where it is not, the
+/// opening is written so that it means `itself`.
+fn translated(text: &str, opening: &str, itself: &str, known: impl Fn(&str) -> bool) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
+    while let Some((before, after)) = rest.split_once(opening) {
         out.push_str(before);
         match after.split_once('}').filter(|(inside, _)| known(inside)) {
             Some((inside, behind)) => {
@@ -162,7 +168,7 @@ fn braces(text: &str, known: impl Fn(&str) -> bool) -> String {
                 rest = behind;
             }
             None => {
-                out.push_str(&format!("{DOLLAR}{{"));
+                out.push_str(itself);
                 rest = after;
             }
         }
@@ -236,22 +242,7 @@ fn words(text: &str) -> Result<String, String> {
     if text.contains("{file:") {
         return Err("{file:…} is read by the client; write {env:NAME} in its place to move it".to_owned());
     }
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{env:") {
-        out.push_str(before);
-        match after.split_once('}').filter(|(name, _)| is_variable(name)) {
-            Some((name, behind)) => {
-                out.push_str(&format!("${{{name}}}"));
-                rest = behind;
-            }
-            None => {
-                out.push_str("{env:");
-                rest = after;
-            }
-        }
-    }
-    Ok(out + rest)
+    Ok(translated(text, "{env:", "{env:", is_variable))
 }
 
 /// A text with the folder that is worked in filled in, or left to the client.
