@@ -11,6 +11,7 @@ use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
 use crate::error::{Error, ErrorKind};
+use crate::exact::Exact;
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
 use crate::value::{Items, Value};
@@ -349,7 +350,10 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
 fn rounded(args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
     match &args[0] {
         Value::Float(float) => Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
-        Value::Decimal(decimal) => arith::sized(decimal.rescaled(0, rounding)?.unscaled().clone()),
+        Value::Decimal(exact) => match &**exact {
+            Exact::Decimal(decimal) => arith::sized(decimal.rescaled(0, rounding)?.unscaled().clone()),
+            Exact::Ratio(ratio) => arith::sized(ratio.rounded(rounding)?),
+        },
         other => number(other),
     }
 }
@@ -392,14 +396,15 @@ fn sum(heap: &mut Heap, args: &mut [Value]) -> Res {
 const MEAN: Context = Context { precision: 34, rounding: Rounding::HalfEven };
 
 fn avg(heap: &mut Heap, args: &mut [Value]) -> Res {
-    match total(heap, &args[0])? {
-        (_, 0) => Ok(Value::Nil),
-        (Value::Decimal(total), count) => {
+    let (total, count) = total(heap, &args[0])?;
+    match total.as_decimal() {
+        _ if count == 0 => Ok(Value::Nil),
+        Some(total) => {
             let context = context::current().unwrap_or(MEAN);
-            let mean = ops::div(&total, &Decimal::of_int(count.into()), Some(context))?;
+            let mean = ops::div(total, &Decimal::of_int(count.into()), Some(context))?;
             Ok(Value::decimal(mean))
         }
-        (total, count) => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
+        None => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
     }
 }
 

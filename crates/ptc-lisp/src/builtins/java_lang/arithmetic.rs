@@ -97,7 +97,7 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| match &args[0] {
             Value::Time(_) => java_time::abs(args),
             value if is_integer(value) => Ok(Value::big(args::big(args, 0)?.abs())),
-            Value::Decimal(decimal) if decimal.unscaled().is_negative() => unary(heap, args, ops::negate),
+            Value::Decimal(decimal) if decimal.sign().is_lt() => unary(heap, args, ops::negate),
             _ => unary(heap, args, |decimal, context| decimal.clone().within(context)),
         },
         "The absolute value of a number or Duration.",
@@ -124,8 +124,7 @@ fn context_at(args: &[Value], at: usize) -> Res<Option<Context>> {
 /// The receiver as a decimal: an integer counts beside one.
 fn receiver(heap: &mut Heap, args: &[Value]) -> Res<Decimal> {
     match &args[0] {
-        Value::Decimal(_) => decimal(heap, args, 0),
-        value if is_integer(value) => decimal(heap, args, 0),
+        value if is_integer(value) || value.as_decimal().is_some() => decimal(heap, args, 0),
         _ => Err(no_decimal(args)),
     }
 }
@@ -137,14 +136,14 @@ fn on_decimals(heap: &mut Heap, args: &[Value], operation: OnDecimals) -> Res {
 }
 
 fn unary(heap: &mut Heap, args: &[Value], operation: fn(&Decimal, Option<Context>) -> Res<Decimal>) -> Res {
-    let Value::Decimal(decimal) = &args[0] else { return Err(no_decimal(args)) };
+    let decimal = args[0].as_decimal().ok_or_else(|| no_decimal(args))?;
     heap.work(1 + decimal.words())?;
     let result = operation(decimal, context_at(args, 1)?)?;
     made(heap, result)
 }
 
 fn greater(heap: &mut Heap, args: &mut [Value], other_wins: fn(&Value, &Value) -> Res<bool>) -> Res {
-    if !is_integer(&args[0]) && !matches!(args[0], Value::Decimal(_)) {
+    if !is_integer(&args[0]) && args[0].as_decimal().is_none() {
         return Err(no_decimal(args));
     }
     heap.work(1 + arith::sum_cost(&args[0], &args[1]))?;
@@ -170,7 +169,7 @@ fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
-    if !is_integer(&args[0]) && !matches!(args[0], Value::Decimal(_)) {
+    if !is_integer(&args[0]) && args[0].as_decimal().is_none() {
         return Err(no_decimal(args));
     }
     let base = decimal(heap, args, 0)?;
