@@ -8,6 +8,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::numbers::integer;
+use super::numeric::counted;
 use super::{Builtin, args, java_lang, native};
 use crate::arith;
 use crate::decimal::Decimal;
@@ -24,9 +25,12 @@ macro_rules! wrapping {
         native(
             $name,
             "[x y]",
-            |_, args| match (&args[0], &args[1]) {
+            |heap, args| match (&args[0], &args[1]) {
                 (Value::Int(a), Value::Int(b)) => Ok(Value::Int((*a as $bits).$method(*b as $bits).into())),
-                (a, b) => $plain(a, b),
+                (a, b) => {
+                    heap.work(arith::product_cost(a, b) + arith::quotient_cost(a, b))?;
+                    counted(heap, $plain(a, b)?)
+                }
             },
             $doc,
             &[$example],
@@ -40,9 +44,9 @@ macro_rules! wrapping_one {
         native(
             $name,
             "[x]",
-            |_, args| match &args[0] {
+            |heap, args| match &args[0] {
                 Value::Int(a) => Ok(Value::Int((*a as $bits).$method($($operand)?).into())),
-                a => $plain(a),
+                a => counted(heap, $plain(a)?),
             },
             $doc,
             &[$example],
@@ -392,7 +396,7 @@ fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
             let int = decimal.to_int()?;
             heap.work(arith::words(&args[0]))?;
             arith::check_bits(int.bits())?;
-            Ok(Value::wide(int))
+            counted(heap, Value::wide(int))
         }
         Value::Float(float) => match whole_decimal(float.trunc()) {
             Some(Value::Int(int)) => Ok(Value::wide(BigInt::from(int))),
@@ -432,12 +436,13 @@ fn rationalize(heap: &mut Heap, args: &mut [Value]) -> Res {
             Ok(whole_decimal(*float).unwrap_or(Value::Float(*float)))
         }
         Value::Float(float) => match Decimal::of_float(*float) {
-            Some(decimal) => ratio::of_decimal(&decimal),
+            Some(decimal) => counted(heap, ratio::of_decimal(&decimal)?),
             None => raise(ErrorKind::Format, "NaN and infinite floats are not rational"),
         },
         Value::Decimal(exact) => {
             heap.work(arith::words(&args[0]))?;
-            exact.decimal().map_or_else(|| Ok(args[0].clone()), ratio::of_decimal)
+            let number = exact.decimal().map_or_else(|| Ok(args[0].clone()), ratio::of_decimal)?;
+            counted(heap, number)
         }
         other => arith::check_number(other).map(|()| other.clone()),
     }
@@ -447,9 +452,7 @@ fn rationalize(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn part(heap: &mut Heap, args: &[Value], of: fn(&Ratio) -> &BigInt) -> Res {
     let Value::Decimal(exact) = &args[0] else { return args::fail(args, 0, "a ratio") };
     let Some(ratio) = exact.ratio() else { return args::fail(args, 0, "a ratio") };
-    heap.work(ratio.words())?;
-    heap.reserve(ratio.words() * size_of::<u64>())?;
-    Ok(Value::wide(of(ratio).clone()))
+    counted(heap, Value::wide(of(ratio).clone()))
 }
 
 /// The low 64 bits of a number in two's complement; floats are cut off at the range of 64 bits.

@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
-use super::numeric::{Arith, pay};
+use super::numeric::{Arith, counted, pay};
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
@@ -140,28 +140,28 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "ptc/floor",
         "[x]",
-        |_, args| rounded(args, f64::floor, Rounding::Floor),
+        |heap, args| rounded(heap, args, f64::floor, Rounding::Floor),
         "The greatest integer that is not above a number. `clojure.math/floor` gives a float.",
         &[("(floor 1.7)", "1"), ("(floor -1.2)", "-2")],
     ),
     native(
         "ptc/ceil",
         "[x]",
-        |_, args| rounded(args, f64::ceil, Rounding::Ceiling),
+        |heap, args| rounded(heap, args, f64::ceil, Rounding::Ceiling),
         "The least integer that is not below a number. `clojure.math/ceil` gives a float.",
         &[("(ceil 1.2)", "2"), ("(ceil -1.7)", "-1")],
     ),
     native(
         "ptc/round",
         "[x]",
-        |_, args| rounded(args, f64::round, Rounding::HalfUp),
+        |heap, args| rounded(heap, args, f64::round, Rounding::HalfUp),
         "The integer nearest to a number; halves go away from zero.",
         &[("(round 2.5)", "3"), ("(round -2.5)", "-3")],
     ),
     native(
         "ptc/trunc",
         "[x]",
-        |_, args| rounded(args, f64::trunc, Rounding::Down),
+        |heap, args| rounded(heap, args, f64::trunc, Rounding::Down),
         "A number without its fraction, as an integer.",
         &[("(trunc 1.9)", "1"), ("(trunc -1.9)", "-1")],
     ),
@@ -297,10 +297,7 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
             None => arith::negate(&args[0]),
         },
         Value::Float(float) => Ok(Value::Float(float.abs())),
-        Value::Big(big) => {
-            heap.work(arith::words(&args[0]))?;
-            Ok(Value::wide(big.abs()))
-        }
+        Value::Big(big) => counted(heap, Value::wide(big.abs())),
         Value::Decimal(decimal) => {
             heap.work(arith::words(&args[0]))?;
             if decimal.sign().is_lt() {
@@ -347,15 +344,16 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
 }
 
 /// A number rounded to an integer; NaN and the infinities stay.
-fn rounded(args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
-    match &args[0] {
-        Value::Float(float) => Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
+fn rounded(heap: &mut Heap, args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
+    let int = match &args[0] {
+        Value::Float(float) => return Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
         Value::Decimal(exact) => match &**exact {
-            Exact::Decimal(decimal) => arith::sized(decimal.rescaled(0, rounding)?.unscaled().clone()),
-            Exact::Ratio(ratio) => arith::sized(ratio.rounded(rounding)?),
+            Exact::Decimal(decimal) => decimal.rescaled(0, rounding)?.unscaled().clone(),
+            Exact::Ratio(ratio) => ratio.rounded(rounding)?,
         },
-        other => number(other),
-    }
+        other => return number(other),
+    };
+    counted(heap, arith::sized(int)?)
 }
 
 /// A whole float as an integer of whatever size; `None` for NaN and the infinities.

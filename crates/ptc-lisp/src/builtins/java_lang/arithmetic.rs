@@ -2,6 +2,7 @@
 
 use num_traits::Signed;
 
+use super::super::numeric::counted;
 use super::super::{Builtin, args, java_time, native};
 use super::big_decimal::{context, decimal, made, no_decimal, places, rounding};
 use super::{no_method, whole};
@@ -85,7 +86,7 @@ pub(super) static TABLE: &[Builtin] = &[
         ".negate",
         "[n] [n context]",
         |heap, args| match &args[0] {
-            value if is_integer(value) => arith::negate(value),
+            value if is_integer(value) => counted(heap, arith::negate(value)?),
             _ => unary(heap, args, ops::negate),
         },
         "The negated number.",
@@ -96,7 +97,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "[n] [n context]",
         |heap, args| match &args[0] {
             Value::Time(_) => java_time::abs(args),
-            value if is_integer(value) => Ok(Value::big(args::big(args, 0)?.abs())),
+            value if is_integer(value) => counted(heap, Value::big(args::big(args, 0)?.abs())),
             Value::Decimal(decimal) if decimal.sign().is_lt() => unary(heap, args, ops::negate),
             _ => unary(heap, args, |decimal, context| decimal.clone().within(context)),
         },
@@ -187,7 +188,7 @@ fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
     let result = ops::pow(&base, power)?;
     match context_at(args, 2)? {
         Some(context) => made(heap, result.rounded(context)?),
-        None if is_integer(&args[0]) => arith::sized(result.unscaled().clone()),
+        None if is_integer(&args[0]) => counted(heap, arith::sized(result.unscaled().clone())?),
         None => made(heap, result),
     }
 }
