@@ -389,6 +389,10 @@
 (let [a 1.10M total (reduce (fn [s n] (+ s (* a (tool/price {:n n})))) 0M [1 2 3])] [total (str (.setScale total 1)) {a total}])
 ;=> [66.00M "66.0" {1.10M 66.00M}]
 
+;; ratios over calls
+(let [third 1/3 total (reduce (fn [s n] (+ s (* third (tool/price {:n n})))) 0 [1 2])] [(str total) {third (str (+ total (tool/price {:n 1})))} (tool/echo {:value 1/4})])
+;=> ["10" {1/3 "20"} 0.25]
+
 ;; a precision over calls
 [(with-precision 3 (let [a (/ 10M 3)] [a (* (tool/price {:n 1}) 1.2345M) (/ 2M 3)])) (* 1.2345M 1)]
 ;=> [[3.33M 12.3M 0.667M] 1.2345M]

@@ -2,8 +2,8 @@
 //!
 //! Integers never overflow: a result that does not fit 64 bits becomes a big integer, and a big result
 //! that fits becomes small again, unless an operand was big though it need not be (`1N`). An operation with a
-//! float gives a float, one of decimals and integers a decimal. `/` on integers gives an integer when it divides
-//! evenly and a float otherwise. The paths for two small integers and two floats are inlined; all else is out of line.
+//! float gives a float, one of decimals and integers or ratios a decimal, one of ratios and integers a ratio. `/` on integers
+//! gives an integer when it divides evenly and a float otherwise. The paths for two small integers and two floats are inlined; all else is out of line.
 //!
 //! Results of more than [`MAX_BITS`] bits are refused before they are computed, so no single operation
 //! takes long. Operations on big integers cost more than one unit of fuel: [`sum_cost`],
@@ -18,10 +18,12 @@ use num_traits::{Signed, ToPrimitive, Zero};
 
 use crate::decimal::{Context, Decimal, context, ops};
 use crate::error::{Error, ErrorKind};
+use crate::exact::Exact;
 use crate::float;
+use crate::ratio::{self, Fraction};
 use crate::signal::{Res, Signal, raise};
 use crate::value::Value;
-use crate::value::order::compare_numbers;
+use crate::value::order::compare_as_floats;
 
 /// The longest integer in bits; about 300,000 decimal digits.
 pub const MAX_BITS: u64 = 1_000_000;
@@ -122,7 +124,10 @@ pub fn negate(a: &Value) -> Res {
     match a {
         Value::Float(x) => Ok(Value::Float(-x)),
         Value::Int(x) if *x != i64::MIN => Ok(Value::Int(-x)),
-        Value::Decimal(x) => Ok(Value::decimal(ops::negate(x, context::current())?)),
+        Value::Decimal(x) => Ok(match &**x {
+            Exact::Decimal(x) => Value::decimal(ops::negate(x, context::current())?),
+            Exact::Ratio(x) => Value::decimal(-x.clone()),
+        }),
         _ => sub_slow(&Value::Int(0), a),
     }
 }
@@ -169,7 +174,7 @@ pub fn less_eq(a: &Value, b: &Value) -> Res<bool> {
 fn order(a: &Value, b: &Value) -> Res<Option<Ordering>> {
     check_number(a)?;
     check_number(b)?;
-    Ok(compare_numbers(a, b))
+    Ok(compare_as_floats(a, b))
 }
 
 /// Two numbers brought to one type.
@@ -177,6 +182,7 @@ enum Pair<'a> {
     Floats(f64, f64),
     Ints(Cow<'a, BigInt>, Cow<'a, BigInt>),
     Decimals(Cow<'a, Decimal>, Cow<'a, Decimal>),
+    Ratios(Fraction<'a>, Fraction<'a>),
 }
 
 impl<'a> Pair<'a> {
@@ -184,8 +190,11 @@ impl<'a> Pair<'a> {
         if let (Some(a), Some(b)) = (as_big(a), as_big(b)) {
             return Ok(Pair::Ints(a, b));
         }
+        if let (Some(a), Some(b)) = (as_fraction(a), as_fraction(b)) {
+            return Ok(Pair::Ratios(a, b));
+        }
         if (is_decimal(a) || is_decimal(b))
-            && let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b))
+            && let (Some(a), Some(b)) = (as_decimal(a)?, as_decimal(b)?)
         {
             return Ok(Pair::Decimals(a, b));
         }
@@ -202,14 +211,22 @@ fn as_big(value: &Value) -> Option<Cow<'_, BigInt>> {
 }
 
 fn is_decimal(value: &Value) -> bool {
-    matches!(value, Value::Decimal(_))
+    matches!(value, Value::Decimal(exact) if exact.decimal().is_some())
 }
 
-/// An exact number as a decimal.
-fn as_decimal(value: &Value) -> Option<Cow<'_, Decimal>> {
+/// An exact number as a decimal; an error if it is a ratio with endless places.
+fn as_decimal(value: &Value) -> Res<Option<Cow<'_, Decimal>>> {
     match value {
-        Value::Decimal(decimal) => Some(Cow::Borrowed(decimal)),
-        _ => as_big(value).map(|int| Cow::Owned(Decimal::of_int(int.into_owned()))),
+        Value::Decimal(exact) => exact.to_decimal().map(Some),
+        _ => Ok(as_big(value).map(|int| Cow::Owned(Decimal::of_int(int.into_owned())))),
+    }
+}
+
+/// An integer or a ratio as a fraction.
+fn as_fraction(value: &Value) -> Option<Fraction<'_>> {
+    match value {
+        Value::Decimal(exact) => exact.ratio().map(Fraction::of_ratio),
+        _ => as_big(value).map(Fraction::of_int),
     }
 }
 
@@ -252,6 +269,7 @@ fn add_slow(a: &Value, b: &Value) -> Res {
         Pair::Floats(a, b) => Value::Float(a + b),
         Pair::Ints(x, y) => sized_as(&*x + &*y, a, b)?,
         Pair::Decimals(x, y) => decimals(ops::add, &x, &y)?,
+        Pair::Ratios(x, y) => ratio::add(&x, &y)?,
     })
 }
 
@@ -265,6 +283,7 @@ fn sub_slow(a: &Value, b: &Value) -> Res {
             decimals(ops::add, &x, &ops::negate(&y, context::current())?)?
         }
         Pair::Decimals(x, y) => decimals(ops::sub, &x, &y)?,
+        Pair::Ratios(x, y) => ratio::sub(&x, &y)?,
     })
 }
 
@@ -277,6 +296,7 @@ fn mul_slow(a: &Value, b: &Value) -> Res {
             big_as(&*x * &*y, a, b)
         }
         Pair::Decimals(x, y) => decimals(ops::mul, &x, &y)?,
+        Pair::Ratios(x, y) => ratio::mul(&x, &y)?,
     })
 }
 
@@ -290,6 +310,7 @@ fn div_slow(a: &Value, b: &Value) -> Res {
             Ok(if rest.is_zero() { big_as(quotient, a, b) } else { Value::Float(ratio_to_f64(&x, &y)) })
         }
         Pair::Decimals(x, y) => decimals(ops::div, &x, &y),
+        Pair::Ratios(x, y) => ratio::div(&x, &y),
     }
 }
 
@@ -300,6 +321,7 @@ fn quot_slow(a: &Value, b: &Value) -> Res {
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(&*x / &*y, a, b)),
         Pair::Decimals(x, y) => decimals(ops::quot, &x, &y),
+        Pair::Ratios(x, y) => ratio::quot(&x, &y),
     }
 }
 
@@ -310,6 +332,7 @@ fn rem_slow(a: &Value, b: &Value) -> Res {
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(&*x % &*y, a, b)),
         Pair::Decimals(x, y) => decimals(ops::rem, &x, &y),
+        Pair::Ratios(x, y) => ratio::rem(&x, &y),
     }
 }
 
@@ -324,6 +347,7 @@ fn modulo_slow(a: &Value, b: &Value) -> Res {
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(x.mod_floor(&y), a, b)),
         Pair::Decimals(x, y) => decimals(ops::modulo, &x, &y),
+        Pair::Ratios(x, y) => ratio::modulo(&x, &y),
     }
 }
 
@@ -347,7 +371,7 @@ fn float_rem(a: f64, b: f64) -> Res<f64> {
 }
 
 /// The float nearest to `a / b`, also where one of them is beyond the range of floats.
-fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
+pub(crate) fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
     /// Bits of the scaled quotient: enough that one sticky bit decides every rounding.
     const PRECISION: i64 = 66;
     /// Beyond this the result is certainly zero or infinite.
@@ -455,7 +479,7 @@ fn is_dated(text: &str) -> bool {
         || text.get(..10).is_some_and(|day| text.len() > 10 && is_dated(day))
 }
 
-/// How many 64-bit words a big integer or decimal has; zero for all other values.
+/// How many 64-bit words a big integer, decimal or ratio has; zero for all other values.
 #[inline]
 pub fn words(value: &Value) -> usize {
     match value {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 use crate::builtins::BuiltinId;
-use crate::decimal::Decimal;
+use crate::exact::Exact;
 pub use crate::instructions::{Op, Reg, Residue};
 use crate::span::Span;
 use crate::value::Value;
@@ -27,8 +27,8 @@ pub enum Const {
     Int(i64),
     /// A large integer.
     Big(BigInt),
-    /// An exact decimal.
-    Decimal(Decimal),
+    /// An exact decimal or a ratio.
+    Decimal(Exact),
     /// A float.
     Float(f64),
     /// A string.

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Number, Value as Json};
 
-use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::exact::Exact;
 use crate::heap::Heap;
 use crate::interrupt::Interrupt;
 use crate::json::{self, Duplicates, ReadOptions, SameKey};
@@ -349,10 +349,13 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     }
 }
 
-/// A decimal as a number of JSON, which is an integer of 64 bits or a float: nothing if it is so large that a float does not
+/// A decimal or ratio as a number of JSON, which is an integer of 64 bits or a float: nothing if it is so large that a float does not
 /// even hold its whole part. An average has as many places as its precision allows, and is a number all the same.
-fn decimal_number(decimal: &Decimal) -> Option<Number> {
+fn decimal_number(exact: &Exact) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
+    let Some(decimal) = exact.decimal() else {
+        return Number::from_f64(exact.to_f64());
+    };
     if decimal.scale() <= 0
         && let Some(int) = decimal.to_int().ok().and_then(|int| i64::try_from(int).ok())
     {

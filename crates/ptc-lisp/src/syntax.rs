@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::decimal::Decimal;
+use crate::exact::Exact;
 use crate::span::Span;
 
 /// One form and where it stands in the source.
@@ -29,9 +29,9 @@ pub enum FormKind {
     Int(i64),
     /// A larger integer, or one written with `N`.
     BigInt(BigInt),
-    /// An exact decimal.
-    Decimal(Decimal),
-    /// A float; also what ratios and `M` literals read as.
+    /// An exact decimal or a ratio.
+    Decimal(Exact),
+    /// A float.
     Float(f64),
     /// A string; characters read as one-character strings.
     Str(String),

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use hashbrown::HashMap;
 use serde_json::Value as Json;
 
+use crate::decimal::Decimal;
 use crate::names::Names;
 use crate::seed::Unseeded;
 use crate::value::print::{Printer, Style};
@@ -292,10 +293,14 @@ impl<'a> Painter<'a> {
             Value::Big(int) if int.bits() / 4 <= self.bounds.string_chars as u64 => {
                 View::Big(int.to_string())
             }
+            Value::Decimal(exact) if exact.ratio().is_some() => View::Float(exact.to_f64()),
             Value::Decimal(decimal) if decimal.text_len() <= self.bounds.string_chars => {
                 View::Decimal(decimal.to_string())
             }
-            Value::Decimal(decimal) => View::Opaque(format!("#<decimal of {} digits>", decimal.precision())),
+            Value::Decimal(exact) => {
+                let digits = exact.decimal().map_or(0, Decimal::precision);
+                View::Opaque(format!("#<decimal of {digits} digits>"))
+            }
             Value::Big(int) => View::Opaque(format!("#<integer of about {} digits>", int.bits() * 3 / 10)),
             Value::Str(text) => {
                 let shown = beginning(text.as_str(), self.bounds.string_chars).to_owned();

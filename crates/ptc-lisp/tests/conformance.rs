@@ -43,7 +43,7 @@ case_files! {
     decimals divergences errors forms functions higher_order java_lang java_time maps mutable numbers polymorphism
     programs_algorithms programs_business programs_data programs_idioms programs_mixed programs_reports programs_styles
     programs_text
-    programs_time ptc reader reference seqs sharing strings time vars
+    programs_time ptc ratios reader reference seqs sharing strings time vars
 }
 
 fn folder() -> PathBuf {

@@ -156,12 +156,15 @@ impl From<NotGiven> for anyhow::Error {
     fn from(refused: NotGiven) -> anyhow::Error {
         match refused {
             NotGiven::Usage(error) => error,
-            NotGiven::Limit(error) => {
-                let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
-                anyhow!("{}{hint}", error.message)
-            }
+            NotGiven::Limit(error) => anyhow!(one_line(&error)),
         }
     }
+}
+
+/// What inputs are too much for, and what to do about it.
+pub fn one_line(limit: &Error) -> String {
+    let hint = limit.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{}{hint}", limit.message)
 }
 
 /// Inputs by name, each as the text it was given as.

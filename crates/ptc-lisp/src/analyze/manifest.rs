@@ -282,7 +282,10 @@ fn json(value: &Const) -> Option<Json> {
         Const::Bool(value) => Json::Bool(*value),
         Const::Int(int) => Json::from(*int),
         Const::Float(float) => Json::Number(Number::from_f64(*float)?),
-        Const::Decimal(decimal) => Json::Number(Number::from_f64(decimal.as_f64()?)?),
+        Const::Decimal(exact) => {
+            let float = exact.decimal().map_or_else(|| Some(exact.to_f64()), |decimal| decimal.as_f64())?;
+            Json::Number(Number::from_f64(float)?)
+        }
         Const::Str(text) | Const::Keyword(text) | Const::Symbol(text) => Json::String(text.clone()),
         Const::Vector(items) | Const::List(items) | Const::Set(items) => {
             Json::Array(items.iter().map(json).collect::<Option<_>>()?)

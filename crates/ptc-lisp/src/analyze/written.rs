@@ -46,63 +46,23 @@ struct KeyWalk<'f> {
 
 /// Trees nest no deeper than source text.
 impl KeyWalk<'_> {
-    fn all<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
-        nodes.into_iter().for_each(|node| self.node(node));
-    }
-
     fn node(&mut self, node: &Node) {
         match &node.kind {
             NodeKind::Const(constant) => self.constant(constant),
-            NodeKind::Map(pairs) => {
-                for (key, value) in pairs {
-                    self.key(key);
-                    self.all([key, value]);
-                }
-            }
-            NodeKind::Call(function, args) => {
-                self.call(function, args);
-                self.node(function);
-                self.all(args);
-            }
-            NodeKind::If(a, b, c) | NodeKind::IfNil(a, b, c) => self.all([&**a, &**b, &**c]),
-            NodeKind::Do(nodes)
-            | NodeKind::And(nodes)
-            | NodeKind::Or(nodes)
-            | NodeKind::Recur(nodes)
-            | NodeKind::Vector(nodes)
-            | NodeKind::Set(nodes) => self.all(nodes),
-            NodeKind::Let(bindings, body) | NodeKind::Loop(bindings, body) => {
-                self.all(bindings.iter().map(|(_, node)| node));
-                self.node(body);
-            }
+            NodeKind::Map(pairs) => pairs.iter().for_each(|(key, _)| self.key(key)),
+            NodeKind::Call(function, args) => self.call(function, args),
+            // What stands inside of functions is no part of the function around them.
             NodeKind::Fn(function) => self.function(function),
             NodeKind::Letfn(group) => {
-                group.functions.iter().for_each(|(_, function)| self.function(function));
-                self.node(&group.body);
+                group.functions.iter().for_each(|(_, function)| self.function(function))
             }
-            NodeKind::Define(_, value) | NodeKind::TakeSlot(_, value) => self.node(value),
-            NodeKind::Try(parts) => {
-                self.node(&parts.body);
-                self.all(parts.catches.iter().map(|(_, _, node)| node).chain(&parts.finally));
-            }
-            NodeKind::Reduce(parts) => self.all([&parts.init, &parts.coll, &parts.body]),
-            NodeKind::Local(..)
-            | NodeKind::Capture(_)
-            | NodeKind::SelfFn
-            | NodeKind::Sibling(_)
-            | NodeKind::Global(_)
-            | NodeKind::GlobalOrNil(_)
-            | NodeKind::HasGlobal(_)
-            | NodeKind::Builtin(_)
-            | NodeKind::Export(_)
-            | NodeKind::Data(_)
-            | NodeKind::Context(_)
-            | NodeKind::History(_) => {}
+            _ => {}
         }
+        node.each_part(&mut |part| self.node(part));
     }
 
     fn function(&mut self, function: &FnNode) {
-        self.all(function.arities.iter().map(|arity| &arity.body));
+        function.arities.iter().for_each(|arity| self.node(&arity.body));
     }
 
     fn call(&mut self, function: &Node, args: &[Node]) {

@@ -7,6 +7,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 
 use num_bigint::BigInt;
 
+use super::numeric::counted;
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::heap::Heap;
@@ -126,10 +127,9 @@ fn combine(
 
 fn bit_not(heap: &mut Heap, args: &mut [Value]) -> Res {
     check_integer(args, 0)?;
-    heap.work(arith::words(&args[0]))?;
     match &args[0] {
         Value::Int(int) => Ok(Value::Int(!int)),
-        _ => Ok(Value::big(!args::big(args, 0)?)),
+        _ => counted(heap, Value::big(!args::big(args, 0)?)),
     }
 }
 
@@ -170,7 +170,7 @@ fn shift_right(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Int(int) => Ok(Value::Int(int >> by.min(63))),
         _ => {
             heap.work(arith::words(&args[0]))?;
-            Ok(Value::big(args::big(args, 0)? >> by))
+            counted(heap, Value::big(args::big(args, 0)? >> by))
         }
     }
 }
@@ -209,5 +209,5 @@ fn with_bit(heap: &mut Heap, args: &[Value], change: fn(bool) -> bool) -> Res {
     heap.work(arith::words(&args[0]) + usize::try_from(at / 64).unwrap_or(usize::MAX))?;
     let mut int = args::big(args, 0)?;
     int.set_bit(at, new);
-    Ok(Value::big(int))
+    counted(heap, Value::big(int))
 }

@@ -8,11 +8,14 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::numbers::integer;
+use super::numeric::counted;
 use super::{Builtin, args, java_lang, native};
 use crate::arith;
+use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
-use crate::signal::{Res, raise, type_error};
+use crate::ratio::{self, Ratio};
+use crate::signal::{Res, raise};
 use crate::value::Value;
 use crate::value::print::float_text;
 
@@ -22,9 +25,12 @@ macro_rules! wrapping {
         native(
             $name,
             "[x y]",
-            |_, args| match (&args[0], &args[1]) {
+            |heap, args| match (&args[0], &args[1]) {
                 (Value::Int(a), Value::Int(b)) => Ok(Value::Int((*a as $bits).$method(*b as $bits).into())),
-                (a, b) => $plain(a, b),
+                (a, b) => {
+                    heap.work(arith::product_cost(a, b) + arith::quotient_cost(a, b))?;
+                    counted(heap, $plain(a, b)?)
+                }
             },
             $doc,
             &[$example],
@@ -38,9 +44,9 @@ macro_rules! wrapping_one {
         native(
             $name,
             "[x]",
-            |_, args| match &args[0] {
+            |heap, args| match &args[0] {
                 Value::Int(a) => Ok(Value::Int((*a as $bits).$method($($operand)?).into())),
-                a => $plain(a),
+                a => counted(heap, $plain(a)?),
             },
             $doc,
             &[$example],
@@ -121,22 +127,22 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/rationalize",
         "[x]",
         rationalize,
-        "A whole float as an integer, any other number as it is: there are no ratios.",
-        &[("(rationalize 2.0)", "2"), ("(rationalize 1.5)", "1.5")],
+        "The integer or ratio that a float prints as or a decimal is; exact numbers as they are.",
+        &[("(rationalize 2.0)", "2"), ("(rationalize 1.5)", "3/2"), ("(rationalize 0.1)", "1/10")],
     ),
     native(
         "clojure.core/numerator",
         "[r]",
-        |_, args| no_ratio(args),
-        "Raises: there are no ratios.",
-        &[("(try (numerator 1) (catch Exception e :no-ratio))", ":no-ratio")],
+        |heap, args| part(heap, args, Ratio::numerator),
+        "What stands above the line of a ratio. Other numbers are refused.",
+        &[("(numerator 2/3)", "2")],
     ),
     native(
         "clojure.core/denominator",
         "[r]",
-        |_, args| no_ratio(args),
-        "Raises: there are no ratios.",
-        &[("(try (denominator 1) (catch Exception e :no-ratio))", ":no-ratio")],
+        |heap, args| part(heap, args, Ratio::denominator),
+        "What stands below the line of a ratio. Other numbers are refused.",
+        &[("(denominator 2/3)", "3")],
     ),
     wrapping!(
         "clojure.core/unchecked-add",
@@ -328,7 +334,7 @@ pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64>
         },
         Value::Decimal(decimal) => match decimal.to_int().ok().and_then(|int| i64::try_from(int).ok()) {
             Some(int) if (low..=high).contains(&int) => Ok(int),
-            _ => out_of_range(at, "a decimal beyond it", low, high),
+            _ => out_of_range(at, "a number beyond it", low, high),
         },
         Value::Str(_) => Err(args::wrong(args, at, "a number")
             .hint("parse-long reads a number from text; int gives the code point of a character")
@@ -390,7 +396,7 @@ fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
             let int = decimal.to_int()?;
             heap.work(arith::words(&args[0]))?;
             arith::check_bits(int.bits())?;
-            Ok(Value::wide(int))
+            counted(heap, Value::wide(int))
         }
         Value::Float(float) => match whole_decimal(float.trunc()) {
             Some(Value::Int(int)) => Ok(Value::wide(BigInt::from(int))),
@@ -429,22 +435,24 @@ fn rationalize(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => {
             Ok(whole_decimal(*float).unwrap_or(Value::Float(*float)))
         }
-        Value::Float(float) if !float.is_finite() => {
-            raise(ErrorKind::Format, "NaN and infinite floats are not rational")
-        }
-        Value::Decimal(decimal) => {
+        Value::Float(float) => match Decimal::of_float(*float) {
+            Some(decimal) => counted(heap, ratio::of_decimal(&decimal)?),
+            None => raise(ErrorKind::Format, "NaN and infinite floats are not rational"),
+        },
+        Value::Decimal(exact) => {
             heap.work(arith::words(&args[0]))?;
-            Ok(decimal.as_int().map_or_else(|| args[0].clone(), Value::big))
+            let number = exact.decimal().map_or_else(|| Ok(args[0].clone()), ratio::of_decimal)?;
+            counted(heap, number)
         }
         other => arith::check_number(other).map(|()| other.clone()),
     }
 }
 
-fn no_ratio(args: &[Value]) -> Res {
-    type_error(format!(
-        "argument 1 must be a ratio, which PTC-Lisp does not have; got {}",
-        args[0].type_name()
-    ))
+/// A part of a ratio. Integers have none, as in Clojure.
+fn part(heap: &mut Heap, args: &[Value], of: fn(&Ratio) -> &BigInt) -> Res {
+    let Value::Decimal(exact) = &args[0] else { return args::fail(args, 0, "a ratio") };
+    let Some(ratio) = exact.ratio() else { return args::fail(args, 0, "a ratio") };
+    counted(heap, Value::wide(of(ratio).clone()))
 }
 
 /// The low 64 bits of a number in two's complement; floats are cut off at the range of 64 bits.

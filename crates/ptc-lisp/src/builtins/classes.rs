@@ -24,6 +24,7 @@ fn row(value: &Value) -> Row {
         Value::Bool(_) => ("Boolean", "Comparable Object"),
         Value::Int(_) => ("Long Integer", "Number Comparable Object"),
         Value::Big(_) => ("BigInt BigInteger", "Number Comparable Object"),
+        Value::Decimal(exact) if exact.ratio().is_some() => ("Ratio", "Number Comparable Object"),
         Value::Decimal(_) => ("BigDecimal", "Number Comparable Object"),
         Value::Float(_) => ("Double Float", "Number Comparable Object"),
         Value::Str(text) if is_character(text.as_str()) => {
@@ -107,6 +108,7 @@ const ABOVE: &[Row] = &[
     ("BigInt", "Number Object"),
     ("BigInteger", "Number Comparable Object"),
     ("BigDecimal", "Number Comparable Object"),
+    ("Ratio", "Number Comparable Object"),
     ("Boolean", "Comparable Object"),
     ("Character", "Comparable Object"),
     ("Keyword", "Named IFn Comparable Object"),
@@ -156,7 +158,7 @@ const PACKAGES: &[Row] = &[
     ("java.time.format.", "DateTimeParseException DateTimeFormatter"),
     (
         "clojure.lang.",
-        "Keyword Symbol Atom Volatile Delay BigInt LazySeq Cons MapEntry Var Reduced Range ExceptionInfo \
+        "Keyword Symbol Atom Volatile Delay BigInt Ratio LazySeq Cons MapEntry Var Reduced Range ExceptionInfo \
          ArityException PersistentVector PersistentArrayMap PersistentHashMap PersistentHashSet PersistentList \
          PersistentTreeMap PersistentTreeSet IPersistentMap IPersistentVector IPersistentSet IPersistentList",
     ),

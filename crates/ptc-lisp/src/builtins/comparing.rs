@@ -191,7 +191,7 @@ fn same_number(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Err(Error::new(ErrorKind::Type, message).hint("use = for values that are no numbers").into());
     }
     // By value: the decimal 1.0M is no integer, and yet the same number.
-    chain(heap, args, |a, b| Ok(order::compare_numbers(a, b) == Some(Ordering::Equal)))
+    chain(heap, args, |a, b| Ok(order::compare_as_floats(a, b) == Some(Ordering::Equal)))
 }
 
 /// A single argument is in order whatever it is.

@@ -6,11 +6,12 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
-use super::numeric::{Arith, pay};
+use super::numeric::{Arith, counted, pay};
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
 use crate::error::{Error, ErrorKind};
+use crate::exact::Exact;
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
 use crate::value::{Items, Value};
@@ -139,28 +140,28 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "ptc/floor",
         "[x]",
-        |_, args| rounded(args, f64::floor, Rounding::Floor),
+        |heap, args| rounded(heap, args, f64::floor, Rounding::Floor),
         "The greatest integer that is not above a number. `clojure.math/floor` gives a float.",
         &[("(floor 1.7)", "1"), ("(floor -1.2)", "-2")],
     ),
     native(
         "ptc/ceil",
         "[x]",
-        |_, args| rounded(args, f64::ceil, Rounding::Ceiling),
+        |heap, args| rounded(heap, args, f64::ceil, Rounding::Ceiling),
         "The least integer that is not below a number. `clojure.math/ceil` gives a float.",
         &[("(ceil 1.2)", "2"), ("(ceil -1.7)", "-1")],
     ),
     native(
         "ptc/round",
         "[x]",
-        |_, args| rounded(args, f64::round, Rounding::HalfUp),
+        |heap, args| rounded(heap, args, f64::round, Rounding::HalfUp),
         "The integer nearest to a number; halves go away from zero.",
         &[("(round 2.5)", "3"), ("(round -2.5)", "-3")],
     ),
     native(
         "ptc/trunc",
         "[x]",
-        |_, args| rounded(args, f64::trunc, Rounding::Down),
+        |heap, args| rounded(heap, args, f64::trunc, Rounding::Down),
         "A number without its fraction, as an integer.",
         &[("(trunc 1.9)", "1"), ("(trunc -1.9)", "-1")],
     ),
@@ -296,10 +297,7 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
             None => arith::negate(&args[0]),
         },
         Value::Float(float) => Ok(Value::Float(float.abs())),
-        Value::Big(big) => {
-            heap.work(arith::words(&args[0]))?;
-            Ok(Value::wide(big.abs()))
-        }
+        Value::Big(big) => counted(heap, Value::wide(big.abs())),
         Value::Decimal(decimal) => {
             heap.work(arith::words(&args[0]))?;
             if decimal.sign().is_lt() {
@@ -346,12 +344,16 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
 }
 
 /// A number rounded to an integer; NaN and the infinities stay.
-fn rounded(args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
-    match &args[0] {
-        Value::Float(float) => Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
-        Value::Decimal(decimal) => arith::sized(decimal.rescaled(0, rounding)?.unscaled().clone()),
-        other => number(other),
-    }
+fn rounded(heap: &mut Heap, args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
+    let int = match &args[0] {
+        Value::Float(float) => return Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
+        Value::Decimal(exact) => match &**exact {
+            Exact::Decimal(decimal) => decimal.rescaled(0, rounding)?.unscaled().clone(),
+            Exact::Ratio(ratio) => ratio.rounded(rounding)?,
+        },
+        other => return number(other),
+    };
+    counted(heap, arith::sized(int)?)
 }
 
 /// A whole float as an integer of whatever size; `None` for NaN and the infinities.
@@ -392,14 +394,15 @@ fn sum(heap: &mut Heap, args: &mut [Value]) -> Res {
 const MEAN: Context = Context { precision: 34, rounding: Rounding::HalfEven };
 
 fn avg(heap: &mut Heap, args: &mut [Value]) -> Res {
-    match total(heap, &args[0])? {
-        (_, 0) => Ok(Value::Nil),
-        (Value::Decimal(total), count) => {
+    let (total, count) = total(heap, &args[0])?;
+    match total.as_decimal() {
+        _ if count == 0 => Ok(Value::Nil),
+        Some(total) => {
             let context = context::current().unwrap_or(MEAN);
-            let mean = ops::div(&total, &Decimal::of_int(count.into()), Some(context))?;
+            let mean = ops::div(total, &Decimal::of_int(count.into()), Some(context))?;
             Ok(Value::decimal(mean))
         }
-        (total, count) => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
+        None => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
     }
 }
 

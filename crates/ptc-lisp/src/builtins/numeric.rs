@@ -57,6 +57,13 @@ pub(super) fn pay(heap: &mut Heap, value: &Value) -> Res<()> {
     if value.is_plain() { Ok(()) } else { pay_large(heap, value) }
 }
 
+/// A number that a native made in one go. A large one pays for its memory and as much fuel as it has words.
+pub(super) fn counted(heap: &mut Heap, number: Value) -> Res {
+    heap.work(arith::words(&number))?;
+    pay(heap, &number)?;
+    Ok(number)
+}
+
 #[cold]
 fn pay_large(heap: &mut Heap, value: &Value) -> Res<()> {
     heap.allocated(64 + arith::words(value) * size_of::<u64>());

@@ -116,18 +116,23 @@ pub(super) static TABLE: &[Builtin] = &[
     predicate!(
         "clojure.core/rational?",
         |x| is_integer(x) || matches!(x, Value::Decimal(_)),
-        "Whether it is an integer or a decimal: there are no ratios.",
-        &[("(rational? 1)", "true"), ("(rational? 1.5M)", "true"), ("(rational? 1.5)", "false")]
+        "Whether it is an exact number: an integer, a ratio or a decimal.",
+        &[
+            ("(rational? 1)", "true"),
+            ("(rational? 1.5M)", "true"),
+            ("(rational? 1/2)", "true"),
+            ("(rational? 1.5)", "false")
+        ]
     ),
     predicate!(
         "clojure.core/ratio?",
-        |_x| false,
-        "False for everything: there are no ratios.",
-        &[("(ratio? (/ 1 2))", "false")]
+        |x| matches!(x, Value::Decimal(exact) if exact.ratio().is_some()),
+        "Whether it is a ratio, such as 1/2. What `/` makes of two integers is none.",
+        &[("(ratio? 1/2)", "true"), ("(ratio? (/ 1 2))", "false")]
     ),
     predicate!(
         "clojure.core/decimal?",
-        |x| matches!(x, Value::Decimal(_)),
+        |x| matches!(x, Value::Decimal(exact) if exact.decimal().is_some()),
         "Whether it is an exact decimal, such as 1.5M.",
         &[("(decimal? 1.5M)", "true"), ("(decimal? 1.5)", "false")]
     ),

@@ -204,16 +204,21 @@ impl Decimal {
         }
     }
 
+    /// The number that a float counts as beside exact ones: the one that it prints as, but for integers that large floats are.
+    /// Nothing for NaN and the infinities.
+    pub fn standing_for(float: f64) -> Option<Decimal> {
+        /// 2^53: from here on floats are integers, which need not be those that they print as.
+        const WHOLE: f64 = 9_007_199_254_740_992.0;
+        if float.abs() >= WHOLE { Decimal::exactly(float) } else { Decimal::of_float(float) }
+    }
+
     /// The order of a decimal and a float, which counts as the decimal that it prints as; integers that large
     /// floats are, count themselves. So numbers of all kinds have one order. Nothing for NaN.
     pub fn compare_float(&self, float: f64) -> Option<Ordering> {
-        /// 2^53: from here on floats are integers, which need not be those that they print as.
-        const WHOLE: f64 = 9_007_199_254_740_992.0;
         if float.is_nan() {
             return None;
         }
-        let other = if float.abs() >= WHOLE { Decimal::exactly(float) } else { Decimal::of_float(float) };
-        Some(match other {
+        Some(match Decimal::standing_for(float) {
             Some(other) => self.compare(&other),
             None if float > 0.0 => Ordering::Less,
             None => Ordering::Greater,

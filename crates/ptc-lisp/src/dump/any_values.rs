@@ -7,6 +7,7 @@ use crate::builtins::{Run, registry};
 use crate::decimal::Decimal;
 use crate::heap::Heap;
 use crate::limits::Limits;
+use crate::ratio::Ratio;
 use crate::regex::Matcher;
 use crate::value::{
     CellKind, ConsObj, Items, LazyObj, LazyState, Ordering, RangeObj, RegexObj, SeqObj, Stamp, Time, Value,
@@ -43,6 +44,7 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
         Value::decimal(Decimal::parse("-1.50").expect("a decimal")),
         Value::decimal(Decimal::parse("7e-9999").expect("a decimal")),
         Value::decimal(Decimal::parse("3e9999").expect("a decimal")),
+        Value::decimal(Ratio::read((-2).into(), 3.into()).and_then(Result::ok).expect("a ratio")),
         Value::str(""),
         Value::str("a"),
         Value::str("žluťoučký kůň\r\n and more"),

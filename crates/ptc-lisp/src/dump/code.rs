@@ -13,6 +13,8 @@ use super::{DumpError, read::Reader, write::Writer};
 use crate::builtins::registry;
 use crate::code::{Arity, Const, Func, Unit};
 use crate::decimal::Decimal;
+use crate::exact::Exact;
+use crate::ratio::Ratio;
 use crate::span::Span;
 use crate::value::MAX_DEPTH;
 
@@ -76,9 +78,13 @@ impl<'m> Writer<'m> {
                 self.out.byte(tag::BIG);
                 self.big(value);
             }
-            Const::Decimal(value) => {
+            Const::Decimal(Exact::Decimal(value)) => {
                 self.out.byte(tag::DECIMAL);
                 self.decimal(value);
+            }
+            Const::Decimal(Exact::Ratio(value)) => {
+                self.out.byte(tag::RATIO);
+                self.ratio(value);
             }
             Const::Float(value) => {
                 self.out.byte(tag::FLOAT);
@@ -125,6 +131,11 @@ impl<'m> Writer<'m> {
     pub(super) fn decimal(&mut self, value: &Decimal) {
         self.out.signed(value.scale());
         self.big(value.unscaled());
+    }
+
+    pub(super) fn ratio(&mut self, value: &Ratio) {
+        self.big(value.numerator());
+        self.big(value.denominator());
     }
 }
 
@@ -185,7 +196,8 @@ impl Reader<'_> {
             tag::INT => Const::Int(self.input.signed()?),
             tag::FLOAT => Const::Float(self.float()?),
             tag::BIG => Const::Big(self.big()?),
-            tag::DECIMAL => Const::Decimal(self.decimal()?),
+            tag::DECIMAL => Const::Decimal(self.decimal()?.into()),
+            tag::RATIO => Const::Decimal(self.ratio()?.into()),
             tag::STR => Const::Str(text(self)?),
             tag::KEYWORD => Const::Keyword(text(self)?),
             tag::SYMBOL => Const::Symbol(text(self)?),
@@ -217,5 +229,12 @@ impl Reader<'_> {
     pub(super) fn decimal(&mut self) -> Read<Decimal> {
         let scale = self.input.signed()?;
         Decimal::checked(self.big()?, scale).ok_or(DumpError::damaged("a decimal is too large"))
+    }
+
+    pub(super) fn ratio(&mut self) -> Read<Ratio> {
+        match Ratio::read(self.big()?, self.big()?) {
+            Some(Ok(ratio)) => Ok(ratio),
+            _ => Err(DumpError::damaged("a ratio is too large, or none")),
+        }
     }
 }

@@ -75,12 +75,13 @@ pub(super) enum Tag {
     /// A lazy sequence that is realised to its end.
     Realised,
     Decimal,
+    Ratio,
 }
 
 numbered!(tag_number, tag_of, Tag {
     0 Unbound, 1 Nil, 2 False, 3 True, 4 Int, 5 Float, 6 Kw, 7 Sym, 8 Str, 9 Big, 10 Vec, 11 Seq, 12 Cons,
     13 Range, 14 Lazy, 15 Map, 16 Set, 17 Sorted, 18 Fn, 19 Builtin, 20 Tool, 21 Cell, 22 Var, 23 Type,
-    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again, 30 Realised, 31 Decimal,
+    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again, 30 Realised, 31 Decimal, 32 Ratio,
 });
 
 /// Added to the tag of a body that something else refers to again later.
@@ -227,4 +228,5 @@ pub(super) mod constant {
     pub const REGEX: u8 = 24;
     pub const TAGGED: u8 = 26;
     pub const DECIMAL: u8 = 31;
+    pub const RATIO: u8 = 32;
 }

@@ -119,6 +119,7 @@ impl Reader<'_> {
             Tag::Str => Value::str(self.input.text()?),
             Tag::Big => Value::wide(self.big()?),
             Tag::Decimal => Value::decimal(self.decimal()?),
+            Tag::Ratio => Value::decimal(self.ratio()?),
             Tag::Again => self.again()?,
             Tag::Range => Value::Range(Rc::new(self.range()?)),
             Tag::Lazy => Value::Lazy(self.lazy()?),

@@ -12,6 +12,7 @@ use super::format::{self, Tag, cell_number, flag, kind_number, tag_number};
 use super::write::Writer;
 use crate::builtins::registry;
 use crate::error::Error;
+use crate::exact::Exact;
 use crate::names::Name;
 use crate::value::walk::DEEPEST;
 use crate::value::{
@@ -74,7 +75,11 @@ impl Writer<'_> {
     fn other(&mut self, value: &Value) {
         match value {
             Value::Big(body) if self.begin(Tag::Big, body) => self.big(body),
-            Value::Decimal(body) if self.begin(Tag::Decimal, body) => self.decimal(body),
+            Value::Decimal(body) => match &**body {
+                Exact::Decimal(decimal) if self.begin(Tag::Decimal, body) => self.decimal(decimal),
+                Exact::Ratio(ratio) if self.begin(Tag::Ratio, body) => self.ratio(ratio),
+                _ => {}
+            },
             Value::Range(body) if self.begin(Tag::Range, body) => {
                 self.out.signed(body.start);
                 self.out.signed(body.step);

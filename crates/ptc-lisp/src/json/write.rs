@@ -226,6 +226,9 @@ impl Visitor for JsonWriter<'_> {
                 // Writing to a string cannot fail.
                 let _ = write!(self.out, "{int}");
             }
+            Value::Decimal(exact) if exact.ratio().is_some() => {
+                return self.enter(&Value::Float(exact.to_f64()));
+            }
             Value::Big(_) | Value::Decimal(_) => {
                 let digits = self.printed(value)?;
                 self.out.push_str(digits.trim_end_matches('M'));

@@ -4,6 +4,7 @@ use super::ReadLimits;
 use super::text::CHARACTER_NAMES;
 use crate::decimal::MAX_SCALE;
 use crate::error::{Error, ErrorKind};
+use crate::ratio::MAX_DENOMINATOR_BITS;
 use crate::span::{Position, Span};
 
 /// Why reading stopped.
@@ -337,6 +338,8 @@ pub(super) enum NumberFault {
     Octal(String),
     /// `1/0`
     ZeroDenominator,
+    /// The denominator of a ratio is too long.
+    Denominator,
     /// No finite float is that large.
     OutOfRange,
     /// The exponent of a decimal is too large or too small.
@@ -366,6 +369,12 @@ pub(super) fn bad_number(fault: &NumberFault, token: &str, span: Span, limits: &
         NumberFault::ZeroDenominator => {
             (format!("`{shown}` divides by zero"), "write another number".to_owned())
         }
+        NumberFault::Denominator => (
+            format!(
+                "`{shown}` is out of the range of ratios: the denominator may have {MAX_DENOMINATOR_BITS} bits"
+            ),
+            "write a smaller denominator, or a float".to_owned(),
+        ),
         NumberFault::OutOfRange => (
             format!("`{shown}` is too large for a float"),
             "write `##Inf` for infinity, or the digits of an integer".to_owned(),

@@ -1,14 +1,14 @@
 //! Numbers: what the text of a numeric token means.
 //!
-//! Ratios have no type of their own: an exact one reads as an integer, any other as the nearest float.
+//! A ratio without a fraction reads as an integer.
 
-use num_bigint::{BigInt, Sign};
-use num_integer::Integer;
+use num_bigint::BigInt;
 use num_traits::{ToPrimitive, Zero};
 
 use super::ReadLimits;
 use super::fault::NumberFault;
 use crate::decimal::Decimal;
+use crate::ratio::Ratio;
 use crate::syntax::FormKind;
 
 /// Whether a token that begins with `first`, followed by `next`, is meant as a number.
@@ -95,7 +95,8 @@ impl Unsigned<'_> {
         }
         if exact {
             let decimal = Decimal::parse(text).ok_or(NumberFault::Scale)?;
-            return Ok(FormKind::Decimal(if self.negative { -decimal } else { decimal }));
+            let decimal = if self.negative { -decimal } else { decimal };
+            return Ok(FormKind::Decimal(decimal.into()));
         }
         let value: f64 = text.parse().map_err(|_| NumberFault::Malformed)?;
         let value = if self.negative { -value } else { value };
@@ -111,12 +112,11 @@ impl Unsigned<'_> {
         if denominator.is_zero() {
             return Err(NumberFault::ZeroDenominator);
         }
-        let (quotient, remainder) = numerator.div_rem(&denominator);
-        if remainder.is_zero() {
-            return Ok(integer_form(if self.negative { -quotient } else { quotient }));
-        }
-        let value = nearest_float(&numerator, &denominator);
-        finite(if self.negative { -value } else { value })
+        let numerator = if self.negative { -numerator } else { numerator };
+        Ok(match Ratio::read(numerator, denominator).ok_or(NumberFault::Denominator)? {
+            Ok(ratio) => FormKind::Decimal(ratio.into()),
+            Err(whole) => integer_form(whole),
+        })
     }
 }
 
@@ -134,19 +134,6 @@ fn integer_form(value: BigInt) -> FormKind {
 
 fn finite(value: f64) -> Result<FormKind, NumberFault> {
     if value.is_finite() { Ok(FormKind::Float(value)) } else { Err(NumberFault::OutOfRange) }
-}
-
-/// The float nearest to a positive ratio of any size: divides with some bits more than a float holds,
-/// and lets a last bit stand for the remainder so that rounding goes the right way.
-fn nearest_float(numerator: &BigInt, denominator: &BigInt) -> f64 {
-    let bits = |n: &BigInt| i64::try_from(n.bits()).unwrap_or(i64::MAX);
-    let shift = (66 + bits(denominator) - bits(numerator)).max(0);
-    let (quotient, remainder) = (numerator << shift).div_rem(denominator);
-    let sticky = BigInt::from(u8::from(remainder.sign() != Sign::NoSign));
-    let mantissa = BigInt::to_f64(&((quotient << 1u32) + sticky)).unwrap_or(f64::INFINITY);
-    let exponent = i32::try_from(-shift - 1).unwrap_or(i32::MIN);
-    // Two steps, because the power alone may be too small for a float although the product is not.
-    mantissa * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2)
 }
 
 /// Whether `token` is a number without the digit before its point, such as `.5`.

@@ -26,6 +26,7 @@ fn print_form(form: &Form) -> String {
         FormKind::Bool(value) => value.to_string(),
         FormKind::Int(value) => value.to_string(),
         FormKind::BigInt(value) => format!("{value}N"),
+        FormKind::Decimal(value) if value.ratio().is_some() => value.to_string(),
         FormKind::Decimal(value) => format!("{value}M"),
         FormKind::Float(value) => format!("{value:?}"),
         FormKind::Str(text) => format!("{text:?}"),

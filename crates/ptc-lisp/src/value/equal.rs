@@ -1,6 +1,6 @@
 //! Equality.
 //!
-//! `=` is loose about numbers: 1 equals 1.0, also inside vectors and map values. Keys of maps and
+//! `=` is loose about numbers: 1 equals 1.0 and 1/2 equals 0.5, also inside vectors and map values. Keys of maps and
 //! members of sets are matched strictly, so `{1 :a 1.0 :b}` has two entries.
 
 use std::cmp::Ordering;
@@ -11,6 +11,7 @@ use num_traits::ToPrimitive;
 use super::meter::address;
 use super::order::big_with_float;
 use super::{Items, Map, Meter, SortedObj, Table, Text, Value, ledger};
+use crate::exact::Exact;
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
@@ -81,6 +82,15 @@ fn same(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     same
 }
 
+/// Decimals are equal by value, ratios in lowest terms by their parts, and one never equals the other.
+fn same_exact(a: &Exact, b: &Exact) -> bool {
+    match (a, b) {
+        (Exact::Decimal(a), Exact::Decimal(b)) => a.compare(b).is_eq(),
+        (Exact::Ratio(a), Exact::Ratio(b)) => a == b,
+        _ => false,
+    }
+}
+
 fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     match (a, b) {
         (Value::Nil, Value::Nil) | (Value::Unbound, Value::Unbound) => true,
@@ -95,7 +105,10 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         (Value::Big(big), Value::Float(float)) | (Value::Float(float), Value::Big(big)) => {
             !strict && big_with_float(big, *float) == Some(Ordering::Equal)
         }
-        (Value::Decimal(a), Value::Decimal(b)) => meter.step(a.words()) && a.compare(b).is_eq(),
+        (Value::Decimal(a), Value::Decimal(b)) => meter.step(a.words()) && same_exact(a, b),
+        (Value::Decimal(exact), Value::Float(float)) | (Value::Float(float), Value::Decimal(exact)) => {
+            !strict && exact.ratio().is_some_and(|ratio| ratio.to_f64() == *float)
+        }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.is(b),
         (Value::Map(a), Value::Map(b)) => {

@@ -140,7 +140,11 @@ impl Visitor for ExtentCount<'_> {
             Value::Str(text) => self.add(2 + text.byte_len())?,
             Value::Kw(name) | Value::Sym(name) => self.add(1 + self.names.text(*name).len())?,
             Value::Big(int) => self.add(big(int.bits()))?,
-            Value::Decimal(decimal) => self.add(big(decimal.unscaled().bits()) + 16)?,
+            Value::Decimal(exact) => match exact.decimal() {
+                Some(decimal) => self.add(big(decimal.unscaled().bits()) + 16)?,
+                // JSON has it as a float.
+                None => self.add(8 + exact.text_len())?,
+            },
             Value::Reduced(held) => return self.text(value, held, "#<reduced >".len()),
             Value::Ex(body) if !body.data.is_nil() => {
                 let around = "#error {:message \"\", :data }".len() + 2 * body.error.message.len();

@@ -37,6 +37,7 @@ use crate::builtins::BuiltinId;
 use crate::code::{Linked, SimpleArity};
 use crate::decimal::Decimal;
 use crate::error::Error;
+use crate::exact::Exact;
 use crate::names::Name;
 pub use counted::Counted;
 pub use items::Items;
@@ -86,8 +87,8 @@ pub enum Value {
     Str(Text),
     /// An integer that does not fit 64 bits.
     Big(Shared<BigInt>),
-    /// An exact decimal.
-    Decimal(Shared<Decimal>),
+    /// An exact decimal or a ratio.
+    Decimal(Shared<Exact>),
     /// A vector.
     Vec(Shared<VecObj>),
     /// A list or realised sequence: a tail of a shared array.
@@ -516,9 +517,17 @@ impl Value {
         Value::Big(Rc::new(int))
     }
 
-    /// An exact decimal.
-    pub fn decimal(decimal: Decimal) -> Value {
-        Value::Decimal(Rc::new(decimal))
+    /// An exact decimal or a ratio.
+    pub fn decimal(exact: impl Into<Exact>) -> Value {
+        Value::Decimal(Rc::new(exact.into()))
+    }
+
+    /// The decimal of a value, if it is one.
+    pub fn as_decimal(&self) -> Option<&Decimal> {
+        match self {
+            Value::Decimal(exact) => exact.decimal(),
+            _ => None,
+        }
     }
 
     /// The integer of a value, if it fits 64 bits.
@@ -632,6 +641,7 @@ impl Value {
             Value::Bool(_) => "boolean",
             Value::Int(_) | Value::Big(_) => "integer",
             Value::Float(_) => "float",
+            Value::Decimal(exact) if exact.ratio().is_some() => "ratio",
             Value::Decimal(_) => "decimal",
             Value::Kw(_) => "keyword",
             Value::Sym(_) => "symbol",

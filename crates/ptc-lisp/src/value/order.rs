@@ -8,8 +8,8 @@ use num_traits::FromPrimitive;
 
 use super::text::Text;
 use super::{Meter, Value, ledger};
-use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::exact::Exact;
 use crate::names::{Name, Names};
 
 /// Compares two values: nil first, then false before true, numbers by value, strings by UTF-16 unit
@@ -90,19 +90,33 @@ pub fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Int(_), Value::Big(_)) => compare_numbers(b, a).map(Ordering::reverse),
         (Value::Big(a), Value::Float(b)) => big_with_float(a, *b),
         (Value::Float(a), Value::Big(b)) => big_with_float(b, *a).map(Ordering::reverse),
-        (Value::Decimal(a), _) => decimal_with(a, b),
-        (_, Value::Decimal(b)) => decimal_with(b, a).map(Ordering::reverse),
+        (Value::Decimal(a), _) => exact_with(a, b),
+        (_, Value::Decimal(b)) => exact_with(b, a).map(Ordering::reverse),
         _ => None,
     }
 }
 
+/// Compares two numbers as `<` and `==` do: a ratio beside a float counts as the nearest float, which makes `(== 1/3 (/ 1 3))`
+/// true. Sorting needs an order in which two different ratios are not both equal to a third number.
+pub fn compare_as_floats(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Decimal(exact), Value::Float(float)) if exact.ratio().is_some() => {
+            exact.to_f64().partial_cmp(float)
+        }
+        (Value::Float(float), Value::Decimal(exact)) if exact.ratio().is_some() => {
+            float.partial_cmp(&exact.to_f64())
+        }
+        _ => compare_numbers(a, b),
+    }
+}
+
 #[cold]
-fn decimal_with(decimal: &Decimal, other: &Value) -> Option<Ordering> {
+fn exact_with(exact: &Exact, other: &Value) -> Option<Ordering> {
     match other {
-        Value::Decimal(other) => Some(decimal.compare(other)),
-        Value::Int(int) => Some(decimal.compare(&Decimal::of_int(BigInt::from(*int)))),
-        Value::Big(int) => Some(decimal.compare(&Decimal::of_int((**int).clone()))),
-        Value::Float(float) => decimal.compare_float(*float),
+        Value::Decimal(other) => Some(exact.compare(other)),
+        Value::Int(int) => Some(exact.compare_int(&BigInt::from(*int))),
+        Value::Big(int) => Some(exact.compare_int(int)),
+        Value::Float(float) => exact.compare_float(*float),
         _ => None,
     }
 }

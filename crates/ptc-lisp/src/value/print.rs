@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use super::{CellKind, CellObj, ExObj, Value};
 use crate::builtins::full_name;
-use crate::decimal::Decimal;
+use crate::exact::Exact;
 use crate::names::Names;
 use crate::seed::Unseeded;
 use crate::view::is_hidden_name;
@@ -163,8 +163,8 @@ impl<'a> Printer<'a> {
         self.text(&int.to_string())
     }
 
-    /// A decimal and what ends it: `M`, unless it is text for itself.
-    fn decimal(&mut self, decimal: &Decimal, end: &str) -> Result<(), TooLong> {
+    /// A decimal and what ends it: `M`, unless it is text for itself. A ratio has no end.
+    fn decimal(&mut self, decimal: &Exact, end: &str) -> Result<(), TooLong> {
         let words = decimal.words();
         self.work = self.work.saturating_add(words.saturating_mul(words) / 8);
         let fits = self.out.len().saturating_add(decimal.text_len()) <= self.limit;
@@ -172,7 +172,7 @@ impl<'a> Printer<'a> {
             return Err(TooLong);
         }
         self.text(&decimal.to_string())?;
-        self.text(end)
+        self.text(if decimal.ratio().is_some() { "" } else { end })
     }
 
     /// An exception as Java shows it: class, message and, behind them, the data of `ex-info`.

@@ -284,8 +284,7 @@ fn not_given(refused: NotGiven, json: bool) -> anyhow::Result<Outcome> {
         let answer = json!({"ok": false, "error": report::error_fields(&error, "")});
         ignore_closed_pipe(writeln!(terminal::stdout(), "{answer}"))?;
     } else {
-        let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        errln!("ptc: {}{hint}", error.message);
+        errln!("ptc: {}", values::one_line(&error));
     }
     Ok(Outcome::Limit)
 }

@@ -1,7 +1,7 @@
 //! Numbers digit by digit. As in Java, the digits are the shortest that read back as the same float, and
 //! rounding goes by them, half up: 0.125 and 0.15 round up although the float 0.15 is a little less.
 
-use crate::decimal::Decimal as Exact;
+use crate::decimal::Decimal;
 
 /// A number that is not negative: `0.d₁d₂…dₙ × 10^point`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl DecimalDigits {
     }
 
     /// The digits of an exact decimal without its sign.
-    pub(super) fn of_decimal(decimal: &Exact) -> DecimalDigits {
+    pub(super) fn of_decimal(decimal: &Decimal) -> DecimalDigits {
         let DecimalDigits { digits, point } =
             DecimalDigits::of_digits(&decimal.unscaled().magnitude().to_string());
         let scale = i32::try_from(decimal.scale()).unwrap_or(i32::MAX);

@@ -113,7 +113,10 @@ fn unfit(directive: &Directive<'_>, value: &Value, fix: &str) -> Error {
 fn pay_for_digits(heap: &mut Heap, value: &Value) -> Res<()> {
     let words = arith::words(value);
     let zeros = match value {
-        Value::Decimal(decimal) => usize::try_from(decimal.scale().unsigned_abs()).unwrap_or(usize::MAX),
+        Value::Decimal(exact) => {
+            let scale = exact.decimal().map_or(0, |decimal| decimal.scale().unsigned_abs());
+            usize::try_from(scale).unwrap_or(usize::MAX)
+        }
         _ => 0,
     };
     heap.work(words.saturating_mul(words) / 8 + zeros / 8)?;
@@ -209,7 +212,10 @@ fn float(directive: &Directive<'_>, value: &Value) -> Res<String> {
     let (negative, decimal) = match value {
         Value::Float(float) if !float.is_finite() => return Ok(endless(directive, *float)),
         Value::Float(float) => (float.is_sign_negative(), DecimalDigits::of(float.abs())),
-        Value::Decimal(decimal) => (decimal.sign().is_lt(), DecimalDigits::of_decimal(decimal)),
+        Value::Decimal(exact) => match exact.decimal() {
+            Some(decimal) => (decimal.sign().is_lt(), DecimalDigits::of_decimal(decimal)),
+            None => return self::float(directive, &Value::Float(exact.to_f64())),
+        },
         Value::Int(_) | Value::Big(_) => match whole(value) {
             Some(int) => (int.is_negative(), DecimalDigits::of_digits(&int.magnitude().to_string())),
             None => (false, DecimalDigits::of(0.0)),
@@ -316,7 +322,7 @@ fn hash_code(value: &Value) -> u32 {
         }
         Value::Int(int) => of_long(*int as u64),
         Value::Float(float) => of_long(float.to_bits()),
-        Value::Decimal(decimal) => decimal.hash_code() as u32,
+        Value::Decimal(exact) if let Some(decimal) = exact.decimal() => decimal.hash_code() as u32,
         Value::Str(text) => text
             .as_str()
             .encode_utf16()

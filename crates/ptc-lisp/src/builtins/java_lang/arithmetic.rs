@@ -2,6 +2,7 @@
 
 use num_traits::Signed;
 
+use super::super::numeric::counted;
 use super::super::{Builtin, args, java_time, native};
 use super::big_decimal::{context, decimal, made, no_decimal, places, rounding};
 use super::{no_method, whole};
@@ -85,7 +86,7 @@ pub(super) static TABLE: &[Builtin] = &[
         ".negate",
         "[n] [n context]",
         |heap, args| match &args[0] {
-            value if is_integer(value) => arith::negate(value),
+            value if is_integer(value) => counted(heap, arith::negate(value)?),
             _ => unary(heap, args, ops::negate),
         },
         "The negated number.",
@@ -96,8 +97,8 @@ pub(super) static TABLE: &[Builtin] = &[
         "[n] [n context]",
         |heap, args| match &args[0] {
             Value::Time(_) => java_time::abs(args),
-            value if is_integer(value) => Ok(Value::big(args::big(args, 0)?.abs())),
-            Value::Decimal(decimal) if decimal.unscaled().is_negative() => unary(heap, args, ops::negate),
+            value if is_integer(value) => counted(heap, Value::big(args::big(args, 0)?.abs())),
+            Value::Decimal(decimal) if decimal.sign().is_lt() => unary(heap, args, ops::negate),
             _ => unary(heap, args, |decimal, context| decimal.clone().within(context)),
         },
         "The absolute value of a number or Duration.",
@@ -124,8 +125,7 @@ fn context_at(args: &[Value], at: usize) -> Res<Option<Context>> {
 /// The receiver as a decimal: an integer counts beside one.
 fn receiver(heap: &mut Heap, args: &[Value]) -> Res<Decimal> {
     match &args[0] {
-        Value::Decimal(_) => decimal(heap, args, 0),
-        value if is_integer(value) => decimal(heap, args, 0),
+        value if is_integer(value) || value.as_decimal().is_some() => decimal(heap, args, 0),
         _ => Err(no_decimal(args)),
     }
 }
@@ -137,14 +137,14 @@ fn on_decimals(heap: &mut Heap, args: &[Value], operation: OnDecimals) -> Res {
 }
 
 fn unary(heap: &mut Heap, args: &[Value], operation: fn(&Decimal, Option<Context>) -> Res<Decimal>) -> Res {
-    let Value::Decimal(decimal) = &args[0] else { return Err(no_decimal(args)) };
+    let decimal = args[0].as_decimal().ok_or_else(|| no_decimal(args))?;
     heap.work(1 + decimal.words())?;
     let result = operation(decimal, context_at(args, 1)?)?;
     made(heap, result)
 }
 
 fn greater(heap: &mut Heap, args: &mut [Value], other_wins: fn(&Value, &Value) -> Res<bool>) -> Res {
-    if !is_integer(&args[0]) && !matches!(args[0], Value::Decimal(_)) {
+    if !is_integer(&args[0]) && args[0].as_decimal().is_none() {
         return Err(no_decimal(args));
     }
     heap.work(1 + arith::sum_cost(&args[0], &args[1]))?;
@@ -170,7 +170,7 @@ fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
-    if !is_integer(&args[0]) && !matches!(args[0], Value::Decimal(_)) {
+    if !is_integer(&args[0]) && args[0].as_decimal().is_none() {
         return Err(no_decimal(args));
     }
     let base = decimal(heap, args, 0)?;
@@ -188,7 +188,7 @@ fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
     let result = ops::pow(&base, power)?;
     match context_at(args, 2)? {
         Some(context) => made(heap, result.rounded(context)?),
-        None if is_integer(&args[0]) => arith::sized(result.unscaled().clone()),
+        None if is_integer(&args[0]) => counted(heap, arith::sized(result.unscaled().clone())?),
         None => made(heap, result),
     }
 }

@@ -7,6 +7,7 @@ use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, ops};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::ratio;
 use crate::signal::{Res, raise};
 use crate::value::time::{Class, Constant};
 use crate::value::{Time, Value};
@@ -33,7 +34,7 @@ macro_rules! parts {
         [$(native($name, "[d]", |heap, args| {
             let part: fn(&mut Heap, &Decimal) -> Res = $part;
             heap.work(1 + arith::words(&args[0]))?;
-            let Value::Decimal(decimal) = &args[0] else { return Err(no_decimal(args)) };
+            let decimal = args[0].as_decimal().ok_or_else(|| no_decimal(args))?;
             part(heap, decimal)
         }, $doc, &[($source, $shown)])),*]
     };
@@ -179,7 +180,8 @@ pub(super) static TABLE: &[Builtin] = &[
         ".signum",
         "[n]",
         |_, args| match &args[0] {
-            Value::Int(_) | Value::Big(_) | Value::Decimal(_) => Ok(sign(arith::sign(&args[0])?)),
+            Value::Int(_) | Value::Big(_) => Ok(sign(arith::sign(&args[0])?)),
+            value if value.as_decimal().is_some() => Ok(sign(arith::sign(value)?)),
             _ => Err(no_decimal(args)),
         },
         "-1, 0 or 1 by the sign.",
@@ -205,7 +207,7 @@ fn integer(heap: &mut Heap, int: num_bigint::BigInt) -> Res {
 /// The error for a method of decimals on something else.
 pub(super) fn no_decimal(args: &[Value]) -> Box<crate::signal::Signal> {
     match args.first() {
-        Some(Value::Int(_) | Value::Big(_) | Value::Float(_)) => {
+        Some(Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Decimal(_)) => {
             let got = super::with_article(args[0].type_name());
             let error =
                 Error::new(ErrorKind::Type, format!("{got} does not have this method, only a decimal"));
@@ -216,7 +218,7 @@ pub(super) fn no_decimal(args: &[Value]) -> Box<crate::signal::Signal> {
 }
 
 pub(super) fn receiver<'a>(heap: &mut Heap, args: &'a [Value]) -> Res<&'a Decimal> {
-    let Value::Decimal(decimal) = &args[0] else { return Err(no_decimal(args)) };
+    let decimal = args[0].as_decimal().ok_or_else(|| no_decimal(args))?;
     heap.work(1 + decimal.words())?;
     Ok(decimal)
 }
@@ -225,12 +227,12 @@ pub(super) fn receiver<'a>(heap: &mut Heap, args: &'a [Value]) -> Res<&'a Decima
 pub(super) fn decimal(heap: &mut Heap, args: &[Value], at: usize) -> Res<Decimal> {
     heap.work(1 + arith::words(&args[at]))?;
     match &args[at] {
-        Value::Decimal(decimal) => Ok((**decimal).clone()),
         Value::Int(_) | Value::Big(_) => Ok(Decimal::of_int(args::big(args, at)?)),
         Value::Float(_) => {
             let error = args::wrong(args, at, "a decimal");
             Err(error.hint("make the float a decimal first: (bigdec x)").into())
         }
+        value if let Some(decimal) = value.as_decimal() => Ok(decimal.clone()),
         _ => args::fail(args, at, "a decimal"),
     }
 }
@@ -289,7 +291,10 @@ fn parse(heap: &mut Heap, source: &Value) -> Res<Decimal> {
 /// A number or text as a decimal; a float is the decimal that it prints as.
 pub(crate) fn of_number(heap: &mut Heap, args: &mut [Value]) -> Res {
     let decimal = match &args[0] {
-        Value::Decimal(_) => return Ok(args::take(args, 0)),
+        Value::Decimal(exact) => match exact.ratio() {
+            Some(ratio) => ratio::as_decimal(ratio)?,
+            None => return Ok(args::take(args, 0)),
+        },
         Value::Str(_) => parse(heap, &args[0].clone())?,
         Value::Float(float) => match Decimal::of_float(*float) {
             Some(decimal) => decimal,

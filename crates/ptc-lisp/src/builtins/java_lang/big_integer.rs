@@ -4,6 +4,7 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::Signed;
 
+use super::super::numeric::counted;
 use super::super::{Builtin, args, constant, native};
 use super::{no_method, whole};
 use crate::arith::{self, sized};
@@ -27,7 +28,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "BigInteger/valueOf",
         "[n]",
-        |_, args| Ok(Value::big(args::big(args, 0)?)),
+        |heap, args| counted(heap, Value::big(args::big(args, 0)?)),
         "The integer itself.",
         &[("(BigInteger/valueOf 5)", "5")],
     ),
@@ -42,7 +43,7 @@ pub(super) static TABLE: &[Builtin] = &[
             integer_receiver(args)?;
             let words = arith::words(&args[0]).max(arith::words(&args[1]));
             heap.work(1 + words.saturating_mul(words))?;
-            Ok(Value::big(args::big(args, 0)?.gcd(&args::big(args, 1)?)))
+            counted(heap, Value::big(args::big(args, 0)?.gcd(&args::big(args, 1)?)))
         },
         "The greatest common divisor of two integers.",
         &[("(.gcd 12 18)", "6")],
@@ -57,8 +58,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".bitLength",
         "[n]",
-        |_, args| {
+        |heap, args| {
             integer_receiver(args)?;
+            heap.work(arith::words(&args[0]))?;
             let n = args::big(args, 0)?;
             // A negative number is written in two's complement: -8 takes three bits, -9 four.
             let n = if n.is_negative() { -n - 1u8 } else { n };
@@ -120,5 +122,5 @@ fn mod_pow(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     let words = usize::try_from(modulus.bits() / 64 + 1).unwrap_or(usize::MAX);
     heap.work(usize::try_from(power.bits()).unwrap_or(usize::MAX).saturating_mul(words * words))?;
-    Ok(Value::big(base.modpow(&power, &modulus)))
+    counted(heap, Value::big(base.modpow(&power, &modulus)))
 }

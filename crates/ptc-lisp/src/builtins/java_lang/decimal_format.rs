@@ -151,7 +151,11 @@ pub(crate) fn format_number(heap: &mut Heap, args: &[Value]) -> Res {
     heap.work(64 + words * words / 8)?;
     let decimal = match &args[1] {
         Value::Int(_) | Value::Big(_) => Decimal::of_int(args::big(args, 1)?),
-        Value::Decimal(decimal) => (**decimal).clone(),
+        Value::Decimal(exact) => match exact.decimal() {
+            Some(decimal) => decimal.clone(),
+            // As Java formats any other kind of number.
+            None => Decimal::standing_for(exact.to_f64()).unwrap_or_else(|| Decimal::of_int(0.into())),
+        },
         Value::Float(float) => match pattern.of_float(*float) {
             Some(shown) => {
                 let text = pattern.text(&shown, float.is_sign_negative(), rounding)?;

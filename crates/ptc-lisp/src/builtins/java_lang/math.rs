@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use num_traits::Signed;
 
+use super::super::numeric::counted;
 use super::super::{Builtin, args, constant, native};
 use crate::arith;
 use crate::error::ErrorKind;
@@ -161,12 +162,12 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-fn abs(_: &mut Heap, args: &mut [Value]) -> Res {
+fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Float(float) => Ok(Value::Float(float.abs())),
         Value::Int(int) if *int < 0 => arith::negate(&args[0]),
-        Value::Big(big) => Ok(Value::big(big.abs())),
-        Value::Decimal(decimal) if decimal.sign().is_lt() => arith::negate(&args[0]),
+        Value::Big(big) => counted(heap, Value::big(big.abs())),
+        Value::Decimal(decimal) if decimal.sign().is_lt() => counted(heap, arith::negate(&args[0])?),
         Value::Int(_) | Value::Decimal(_) => Ok(args::take(args, 0)),
         _ => args::fail(args, 0, "a number"),
     }
@@ -212,12 +213,13 @@ fn exact(args: &[Value], function: fn(i64, i64) -> Option<i64>) -> Res {
     }
 }
 
-fn floor_div(_: &mut Heap, args: &mut [Value]) -> Res {
+fn floor_div(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.work(arith::quotient_cost(&args[0], &args[1]))?;
     let (x, y) = (args::big(args, 0)?, args::big(args, 1)?);
     if y == num_bigint::BigInt::ZERO {
         return arith::zero_divisor();
     }
-    Ok(Value::big(num_integer::Integer::div_floor(&x, &y)))
+    counted(heap, Value::big(num_integer::Integer::div_floor(&x, &y)))
 }
 
 fn floor_mod(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -219,7 +219,7 @@ pub(super) fn hash_code(heap: &mut Heap, value: &Value) -> Res<i32> {
         }
         Value::Int(int) => fold(*int),
         Value::Float(float) => fold(float.to_bits() as i64),
-        Value::Decimal(decimal) => {
+        Value::Decimal(exact) if let Some(decimal) = exact.decimal() => {
             heap.work(1 + decimal.words())?;
             decimal.hash_code()
         }
