@@ -232,6 +232,21 @@ fn damaged_and_foreign_files_are_refused_and_left_alone() {
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
 
+#[test]
+fn a_file_that_was_cut_to_one_byte_is_refused_and_no_store_is_made_of_it() {
+    let folder = Folder::new("one-byte");
+    let place = folder.file("store.db");
+    drop(Store::open(&place).expect("opens"));
+    std::fs::File::options().write(true).open(&place).and_then(|file| file.set_len(1)).expect("it is cut");
+    for opened in [Store::open(&place), Store::open_existing(&place)] {
+        let error = opened.expect_err("refused");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    }
+    let found = crate::copy::check(&place).expect("a look");
+    assert_eq!(found, ["only one byte of its file is left"]);
+    assert_eq!(std::fs::metadata(&place).expect("it is there").len(), 1, "it is left as it is");
+}
+
 fn private(path: &str) {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
