@@ -102,6 +102,15 @@ fn a_store_whose_disk_failed_promises_nothing_until_it_is_opened_again() {
 }
 
 #[test]
+fn a_store_whose_disk_fails_does_not_answer() {
+    let disk = Disk::new("answers");
+    disk.store.answers().expect("there is a disk");
+    disk.lose();
+    let failed = disk.store.answers();
+    assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
+}
+
+#[test]
 fn a_call_is_on_the_disk_before_it_is_sent() {
     let args = json!({});
     let call = |identity| NewEffect { identity, server: "mail", tool: "send", args: &args };

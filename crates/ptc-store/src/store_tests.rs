@@ -247,6 +247,28 @@ fn a_file_that_was_cut_to_one_byte_is_refused_and_no_store_is_made_of_it() {
     assert_eq!(std::fs::metadata(&place).expect("it is there").len(), 1, "it is left as it is");
 }
 
+#[test]
+fn a_store_answers_only_while_it_takes_changes() {
+    let folder = Folder::new("answers");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    let id = store.id().to_owned();
+    store.answers().expect("it takes changes");
+    // As if there were no room: a transaction begins and ends, but no row can be added.
+    let set = |sql: &str| {
+        let writer = store.writer.as_ref().expect("a file has a writer");
+        let mut lent = writer.take(|| store.connect()).expect("a connection");
+        lent.get().batch(sql).expect("it is set");
+    };
+    set("CREATE TEMP TRIGGER no_room BEFORE INSERT ON ptc_identity
+         BEGIN SELECT RAISE(ABORT, 'there is no room'); END");
+    let error = store.answers().expect_err("nothing can be written");
+    assert!(error.to_string().contains("there is no room"), "{error}");
+    set("DROP TRIGGER no_room");
+    store.answers().expect("it takes changes again");
+    drop(store);
+    assert_eq!(Store::open(&folder.file("store.db")).expect("opens").id(), id, "nothing was changed");
+}
+
 fn private(path: &str) {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
