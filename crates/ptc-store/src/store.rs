@@ -192,9 +192,12 @@ impl Store {
             (Mode::Write(_), Some(writer)) => writer,
             _ => &self.pool,
         };
-        let mut attempt = 0;
+        let (mut attempt, mut lost_before) = (0, false);
         loop {
             attempt += 1;
+            // Looking once more changes nothing; a connection that breaks again is told.
+            let mut looks_again =
+                |lost: bool| matches!(mode, Mode::Read) && lost && !std::mem::replace(&mut lost_before, true);
             let again = |fault: &Fault| {
                 attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
             };
@@ -213,6 +216,7 @@ impl Store {
                     std::thread::sleep(pause(attempt));
                     continue;
                 }
+                Err(_) if looks_again(tx.lost()) => continue,
                 Err(error) => return Err(error),
             };
             let writes = matches!(mode, Mode::Write(_));
@@ -232,6 +236,7 @@ impl Store {
                     return done;
                 }
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
+                Err(fault) if looks_again(fault.kind == FaultKind::Lost) => {}
                 Err(Fault { kind: FaultKind::Lost, cause }) if writes => {
                     return Err(self.unacknowledged(cause).into());
                 }

@@ -269,6 +269,76 @@ fn a_store_answers_only_while_it_takes_changes() {
     assert_eq!(Store::open(&folder.file("store.db")).expect("opens").id(), id, "nothing was changed");
 }
 
+/// A connection that breaks when something is asked.
+struct Breaking {
+    broken: bool,
+}
+
+impl Breaking {
+    fn lost<T>(&mut self) -> Result<T, Fault> {
+        self.broken = true;
+        Err(Fault { kind: FaultKind::Lost, cause: "it broke".to_owned() })
+    }
+}
+
+impl Connection for Breaking {
+    fn begin(&mut self, _: Mode<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.lost()
+    }
+    fn rollback(&mut self) {}
+    fn run(&mut self, _: &'static str, _: &[crate::cell::Cell]) -> Result<u64, Fault> {
+        self.lost()
+    }
+    fn rows(&mut self, _: &'static str, _: &[crate::cell::Cell]) -> Result<Vec<crate::cell::Row>, Fault> {
+        self.lost()
+    }
+    fn batch(&mut self, _: &str) -> Result<(), Fault> {
+        self.lost()
+    }
+    fn now_ms(&mut self) -> Result<i64, Fault> {
+        Ok(0)
+    }
+    fn check(&mut self) -> Result<Vec<String>, Fault> {
+        self.lost()
+    }
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+}
+
+/// Gives a store that has not looked at anything yet so many connections that break.
+fn breaking(store: &Store, count: usize) {
+    let broken = || Ok::<Box<dyn Connection>, StoreError>(Box::new(Breaking { broken: false }));
+    let lent: Vec<_> = (0..count).map(|_| store.pool.take(broken).expect("there is room")).collect();
+    drop(lent);
+}
+
+#[test]
+fn a_look_whose_connection_breaks_is_tried_once_more() {
+    let folder = Folder::new("breaking");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    breaking(&store, 1);
+    let count = store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_identity", &[]));
+    assert_eq!(count, Ok(1));
+    let another = Store::open(&folder.file("another.db")).expect("opens");
+    breaking(&another, 1);
+    assert_eq!(another.read(|_| Ok::<_, StoreError>(7)), Ok(7), "also one that breaks at its end");
+}
+
+#[test]
+fn a_look_whose_connections_break_twice_is_told() {
+    let folder = Folder::new("breaking-twice");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    breaking(&store, 2);
+    let count = || store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_identity", &[]));
+    let error = count().expect_err("it broke twice");
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
+    assert_eq!(count(), Ok(1), "there is a new connection");
+}
+
 fn private(path: &str) {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
