@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ptc_store::effects::{self, EffectError, Effects, Finding, Gap, Holder, Seen};
+use ptc_store::effects::{self, EffectError, Effects, Finding, Gap, Holder, MadeBy, Seen};
 use ptc_store::requests::Requests;
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::EffectJournal;
@@ -115,13 +115,13 @@ impl StoreJournal {
 
     /// The calls that processes have under way, without those of processes that are known to be gone.
     pub fn calls_under_way(&self) -> Result<Vec<CallKey>, String> {
-        let made = |gap: &Gap| gap.maker.as_deref().is_some_and(lives);
+        let made = |gap: &Gap| gap.made_by().is_some_and(|made| makes(&made));
         Ok(self.gaps()?.into_iter().filter(made).map(|gap| (gap.scope, gap.identity)).collect())
     }
 
     /// Notes what a person found out about a call without an answer. One that a process is making is refused.
     pub fn settle(&self, gap: &Gap, finding: &Finding, note: &str) -> Result<(), EffectError> {
-        self.effects.settle_unless(&gap.scope, &gap.identity, finding, note, lives)
+        self.effects.settle_unless_made(&gap.scope, &gap.identity, finding, note, makes)
     }
 
     /// Calls that were begun and have no answer, the oldest first. Those under way right now are among them.
@@ -132,9 +132,13 @@ impl StoreJournal {
     }
 }
 
-/// Whether a process may still make calls, as far as this one can tell.
-fn lives(maker: &str) -> bool {
-    !Process::own().knows_gone(maker)
+/// Whether a process may still make a call, as far as this one can tell. One that says nothing may stand still and send the
+/// call when it goes on, so it is believed only to be gone if it cannot be found here.
+fn makes(made: &MadeBy) -> bool {
+    match made.lately {
+        true => !Process::own().knows_gone(&made.process),
+        false => Process::own().knows_alive(&made.process),
+    }
 }
 
 impl EffectJournal for StoreJournal {
@@ -150,6 +154,16 @@ impl EffectJournal for StoreJournal {
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         self.calls.note(scope, identity, is);
+    }
+
+    fn holds(&self) -> Option<Duration> {
+        Some(HOLDS)
+    }
+
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        self.making.unsent(scope, identity).map_err(|error| self.told(error))?;
+        self.calls.answered(scope, identity);
+        Ok(())
     }
 }
 
@@ -289,6 +303,14 @@ impl EffectJournal for HeldJournal {
         self.journal.under_way(scope, identity, is);
     }
 
+    fn holds(&self) -> Option<Duration> {
+        self.journal.holds()
+    }
+
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        self.journal.unsent(scope, identity)
+    }
+
     fn remembers(&self) -> bool {
         true
     }
@@ -381,6 +403,40 @@ mod tests {
         let lost = effects::NewEffect { identity: "w2", server: "mail", tool: "send", args: &args };
         assert_eq!(gone.begin("k", &lost), Ok(effects::Begun::Fresh));
         assert_eq!(journal.calls_under_way(), Ok(vec![call]));
+    }
+
+    /// It goes on where it stood when it is woken, and sends what it began.
+    #[test]
+    fn a_call_of_a_process_of_this_machine_that_stands_still_is_under_way_however_long() {
+        let journal = journal();
+        // Elsewhere the system does not tell which processes there are.
+        if world().is_none() {
+            return;
+        }
+        let still = journal.effects().clone().made_by(&Process::own().text(), 0);
+        let args = json!({});
+        let call = effects::NewEffect { identity: "w1", server: "mail", tool: "send", args: &args };
+        assert_eq!(still.begin("k", &call), Ok(effects::Begun::Fresh));
+        let key = ("k".to_owned(), "w1".to_owned());
+        assert_eq!(journal.calls_under_way(), Ok(vec![key.clone()]));
+        let gap = journal.gaps().expect("a list").remove(0);
+        assert_eq!(gap.maker, None, "it has not said so lately");
+        let settle = || journal.settle(&gap, &Finding::DidNotHappen, "looked");
+        assert_eq!(settle(), Err(EffectError::UnderWay));
+        still.let_go(&[key]).expect("told");
+        assert_eq!((journal.calls_under_way(), settle()), (Ok(vec![]), Ok(())), "it says that it is over");
+    }
+
+    #[test]
+    fn a_call_that_was_begun_and_not_sent_is_not_listed_and_made_by_whoever_tries_again() {
+        let journal = journal();
+        let first = held(&journal);
+        first.under_way("k", "w1", true);
+        assert_eq!(begin(&first, "w1"), Ok(Begun::Fresh));
+        assert_eq!(first.unsent("k", "w1"), Ok(()));
+        first.under_way("k", "w1", false);
+        assert_eq!(journal.gaps(), Ok(vec![]));
+        assert_eq!(begin(&held(&journal), "w1"), Ok(Begun::Fresh));
     }
 
     #[test]

@@ -30,6 +30,8 @@ struct State {
     calls: BTreeMap<CallKey, MadeCall>,
     /// Calls that ended without an answer, for whoever tells the store.
     ended: Vec<CallKey>,
+    /// Those of which the store could not be told: nobody else says that they are over while this process lives.
+    owed: Vec<CallKey>,
     /// Whether somebody tells the store.
     told: bool,
     /// Whether whoever tells waits for a call to begin.
@@ -49,6 +51,10 @@ struct MadeCall {
 impl State {
     fn open(&self) -> impl Iterator<Item = &CallKey> {
         self.calls.iter().filter(|(_, made)| made.open).map(|(call, _)| call)
+    }
+
+    fn nothing_to_tell(&self) -> bool {
+        self.ended.is_empty() && self.owed.is_empty() && self.open().next().is_none()
     }
 }
 
@@ -108,10 +114,9 @@ impl CallsInFlight {
     /// Waits until there is something to tell; nothing when it is over. Calls that last are told of when it is time.
     fn news(&self, due: &mut Instant) -> Option<News> {
         let mut state = self.locked();
-        if state.open().next().is_none() && state.ended.is_empty() {
+        if state.nothing_to_tell() {
             state.idle = true;
-            let nothing =
-                |state: &mut State| !state.over && state.ended.is_empty() && state.open().next().is_none();
+            let nothing = |state: &mut State| !state.over && state.nothing_to_tell();
             state = self.woken.wait_while(state, nothing).unwrap_or_else(PoisonError::into_inner);
             state.idle = false;
             *due = Instant::now() + AGAIN;
@@ -123,9 +128,10 @@ impl CallsInFlight {
         if state.over {
             return None;
         }
-        let ended = std::mem::take(&mut state.ended);
+        let mut ended = std::mem::take(&mut state.ended);
         let mut last = Vec::new();
         if timeout.timed_out() {
+            ended.append(&mut state.owed);
             last.extend(state.open().cloned());
             *due = Instant::now() + AGAIN;
         }
@@ -136,8 +142,13 @@ impl CallsInFlight {
     fn left(&self) -> Vec<CallKey> {
         let mut state = self.locked();
         state.told = false;
-        let ended = std::mem::take(&mut state.ended);
-        ended.into_iter().chain(state.open().cloned()).collect()
+        let (ended, owed) = (std::mem::take(&mut state.ended), std::mem::take(&mut state.owed));
+        ended.into_iter().chain(owed).chain(state.open().cloned()).collect()
+    }
+
+    /// Has the store told again, after a while, that calls are over.
+    fn owe(&self, ended: Vec<CallKey>) {
+        self.locked().owed.extend(ended);
     }
 }
 
@@ -156,9 +167,9 @@ impl Announcing {
         let tell = move || {
             let mut due = Instant::now() + AGAIN;
             while let Some(News { ended, last }) = own.news(&mut due) {
-                // What could not be told is over by itself, or told the next time.
-                if !ended.is_empty() {
-                    let _ = effects.let_go(&ended);
+                // What could not be told is told the next time.
+                if !ended.is_empty() && effects.let_go(&ended).is_err() {
+                    own.owe(ended);
                 }
                 if !last.is_empty() {
                     let _ = effects.hold(&last);
@@ -215,9 +226,20 @@ impl Process {
 
     /// Whether another process is certainly gone. Of those on other machines nothing is known.
     pub fn knows_gone(&self, other: &str) -> bool {
+        self.finds(other) == Some(false)
+    }
+
+    /// Whether another process is certainly there. It may stand still.
+    pub fn knows_alive(&self, other: &str) -> bool {
+        self.finds(other) == Some(true)
+    }
+
+    /// Whether another process is there, if it would be on this machine.
+    fn finds(&self, other: &str) -> Option<bool> {
         let parts: Vec<&str> = other.split(' ').collect();
-        let (Some(world), [pid, then, there]) = (&self.world, parts.as_slice()) else { return false };
-        world == there && pid.parse().is_ok_and(|pid| began(pid).as_deref() != Some(*then))
+        let (Some(world), [pid, then, there]) = (&self.world, parts.as_slice()) else { return None };
+        let pid = pid.parse().ok().filter(|_| world == there)?;
+        Some(began(pid).as_deref() == Some(*then))
     }
 }
 
@@ -309,10 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn a_call_of_whose_end_the_store_could_not_be_told_is_told_of_again() {
+        let calls = CallsInFlight::default();
+        let call = ("k".to_owned(), "a".to_owned());
+        calls.owe(vec![call.clone()]);
+        let mut due = Instant::now();
+        assert_eq!(calls.news(&mut due), Some(News { ended: vec![call.clone()], last: vec![] }));
+        calls.owe(vec![call.clone()]);
+        assert_eq!(calls.left(), [call], "also when nobody tells any more");
+    }
+
+    #[test]
     fn a_process_of_this_machine_that_is_gone_is_known() {
         let own = Process::own();
         assert!(!own.knows_gone(&own.text()));
         let Some(world) = &own.world else { return };
+        assert!(own.knows_alive(&own.text()));
         for (other, gone) in [
             (format!("{} another-time {world}", own.pid), true),
             (format!("{} 1 {world}", u32::MAX), true),
@@ -320,7 +354,7 @@ mod tests {
             (format!("{} 1 {UNKNOWN}", u32::MAX), false),
             ("what a later version says".to_owned(), false),
         ] {
-            assert_eq!(own.knows_gone(&other), gone, "{other}");
+            assert_eq!((own.knows_gone(&other), own.knows_alive(&other)), (gone, false), "{other}");
         }
     }
 }

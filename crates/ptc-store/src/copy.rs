@@ -126,6 +126,7 @@ pub(crate) fn file(place: &str, otherwise: &str) -> Result<PathBuf, StoreError> 
 fn open(path: &Path, place: &str) -> Result<rusqlite::Connection, StoreError> {
     let shown = place::shown(place);
     sqlite::trusted(path).map_err(|problem| StoreError::Untrusted { place: shown.clone(), problem })?;
+    sqlite::whole(path, &shown)?;
     let sqlite = sqlite::plain(path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
     match sqlite::owner(&sqlite).map_err(|fault| fault.at(&shown, "open"))? {
         Owner::Us => Ok(sqlite),

@@ -102,6 +102,44 @@ fn a_store_whose_disk_failed_promises_nothing_until_it_is_opened_again() {
 }
 
 #[test]
+fn a_store_whose_disk_fails_does_not_answer() {
+    let disk = Disk::new("answers");
+    disk.store.answers().expect("there is a disk");
+    disk.lose();
+    let failed = disk.store.answers();
+    assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
+}
+
+/// Nobody knows whether the row is there; but everybody knows that nothing was sent.
+#[test]
+fn a_beginning_that_was_not_acknowledged_is_taken_back_and_no_other() {
+    let disk = Disk::new("unsent");
+    let args = json!({});
+    let call = |identity| NewEffect { identity, server: "mail", tool: "send", args: &args };
+    let effects = Effects::new(disk.store.clone()).made_by("this one", 60_000);
+    effects.begin("run", &call("sent")).expect("begun");
+    disk.lose();
+    waits_for_the_disk("beginning a call", effects.begin("run", &call("a")));
+    let listed = || {
+        let gaps = effects.gaps(None).expect("a list");
+        let mut identities: Vec<_> = gaps.into_iter().map(|gap| gap.identity).collect();
+        identities.sort();
+        identities
+    };
+    assert_eq!(listed(), ["a", "sent"], "it is there, but nobody was told");
+    let another = Effects::new(disk.store.clone()).made_by("another", 60_000);
+    another.unsent("run", "a").expect("it began nothing");
+    assert_eq!(listed().len(), 2, "nobody takes back what others began");
+    effects.unsent("run", "a").expect("taken back");
+    assert_eq!(listed(), ["sent"]);
+    // Whoever settles one and begins it again has another beginning.
+    effects.settle("run", "sent", &Finding::DidNotHappen, "looked").expect_err("there is no disk");
+    waits_for_the_disk("beginning it again", another.begin("run", &call("sent")));
+    effects.unsent("run", "sent").expect("it is not its own any more");
+    assert_eq!(listed(), ["sent"]);
+}
+
+#[test]
 fn a_call_is_on_the_disk_before_it_is_sent() {
     let args = json!({});
     let call = |identity| NewEffect { identity, server: "mail", tool: "send", args: &args };

@@ -16,6 +16,7 @@
 //! settles a call that is being made.
 
 mod looked;
+mod unsent;
 
 use std::sync::Arc;
 
@@ -24,9 +25,11 @@ use serde_json::Value as Json;
 use crate::cell::{Row, cells};
 use crate::lease::json;
 use crate::tx::Tx;
+pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
 pub use looked::{Became, Known, Open};
+use unsent::Beginnings;
 
 /// A call that is about to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +90,18 @@ pub struct Gap {
     pub begun_ms: i64,
     /// The process that makes it, as it says itself, if it has said so lately. It may have ended since.
     pub maker: Option<String>,
+    /// The process that began it, if it has said nothing lately and never that it does not make it any more: it has ended, or
+    /// it stands still and may go on.
+    pub silent_maker: Option<String>,
+}
+
+impl Gap {
+    /// Who makes it, as far as its row says.
+    pub fn made_by(&self) -> Option<MadeBy> {
+        let made = |process: &String, lately| MadeBy { process: process.clone(), lately };
+        let lately = self.maker.as_ref().map(|process| made(process, true));
+        lately.or_else(|| self.silent_maker.as_ref().map(|process| made(process, false)))
+    }
 }
 
 /// What a person found out about a gap.
@@ -146,6 +161,8 @@ pub struct Effects {
     store: Arc<Store>,
     /// Who makes the calls that are begun here.
     maker: Option<Maker>,
+    /// When they were begun.
+    begun: Arc<Beginnings>,
 }
 
 /// Rows that one transaction of a sweep removes.
@@ -154,7 +171,7 @@ const SWEPT: i64 = 1_000;
 impl Effects {
     /// The journal of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Effects { store, maker: None }
+        Effects { store, maker: None, begun: Arc::default() }
     }
 
     /// The same for a process that makes calls: those that it begins count as under way from their beginning on, for so
@@ -174,9 +191,14 @@ impl Effects {
         self.maker.as_ref()
     }
 
+    /// When the calls that are begun here were begun.
+    pub(crate) fn beginnings(&self) -> &Beginnings {
+        &self.begun
+    }
+
     /// Begins a call, once.
     pub fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, EffectError> {
-        self.store.write(&subject(scope), |tx| Ok(begin(tx, scope, call, self.maker())?))
+        self.store.write(&subject(scope), |tx| Ok(self.added(tx, scope, call)?))
     }
 
     /// Begins a call, once, for who holds its scope, and keeps what its program was told before, all or nothing.
@@ -198,8 +220,16 @@ impl Effects {
             for one in seen {
                 see(tx, scope, one)?;
             }
-            Ok(begin(tx, scope, call, self.maker())?)
+            Ok(self.added(tx, scope, call)?)
         })
+    }
+
+    fn added(&self, tx: &mut Tx<'_>, scope: &str, call: &NewEffect<'_>) -> Result<Begun, StoreError> {
+        let (begun, now) = begin(tx, scope, call, self.maker())?;
+        if begun == Begun::Fresh && self.maker.is_some() {
+            self.begun.note(scope, call.identity, now);
+        }
+        Ok(begun)
     }
 
     /// What is known of a call that somebody began; nothing if nobody did, or if it is known not to have happened. An answer is
@@ -226,7 +256,9 @@ impl Effects {
 
     /// Keeps the answer of a call that was begun. The first answer stays.
     pub fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
-        self.store.note(&subject(scope), |tx| done(tx, scope, identity, answer))
+        self.store.note(&subject(scope), |tx| done(tx, scope, identity, answer))?;
+        self.begun.forget(scope, identity);
+        Ok(())
     }
 
     /// Calls that were begun and have no answer, the oldest first; of all scopes, or of one. A call that is under way
@@ -237,14 +269,16 @@ impl Effects {
             Ok(match scope {
                 None => tx.list(
                     "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 THEN maker END FROM ptc_effects
+                         CASE WHEN made_until > ?2 THEN maker END,
+                         CASE WHEN made_until <= ?2 AND made_until <> 0 THEN maker END FROM ptc_effects
                      WHERE state = ?1 ORDER BY begun_at, scope, identity",
                     cells![BEGUN, now],
                     gap,
                 )?,
                 Some(scope) => tx.list(
                     "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 THEN maker END FROM ptc_effects
+                         CASE WHEN made_until > ?2 THEN maker END,
+                         CASE WHEN made_until <= ?2 AND made_until <> 0 THEN maker END FROM ptc_effects
                      WHERE state = ?1 AND scope = ?3 ORDER BY begun_at, identity",
                     cells![BEGUN, now, scope],
                     gap,
@@ -271,11 +305,11 @@ impl Effects {
         finding: &Finding,
         note: &str,
     ) -> Result<(), EffectError> {
-        self.settle_unless(scope, identity, finding, note, |_| false)
+        self.settle_unless_made(scope, identity, finding, note, |_| false)
     }
 
-    /// Notes what a person found out about a gap, unless the process that makes the call lives. A call that has its answer
-    /// is left alone.
+    /// Notes what a person found out about a gap, unless a process lives that has said lately that it makes the call. A call
+    /// that has its answer is left alone.
     pub fn settle_unless(
         &self,
         scope: &str,
@@ -283,6 +317,19 @@ impl Effects {
         finding: &Finding,
         note: &str,
         lives: impl Fn(&str) -> bool,
+    ) -> Result<(), EffectError> {
+        self.settle_unless_made(scope, identity, finding, note, |made| made.lately && lives(&made.process))
+    }
+
+    /// The same, where the caller also judges processes that have said nothing lately: one that stands still sends what it
+    /// began when it goes on.
+    pub fn settle_unless_made(
+        &self,
+        scope: &str,
+        identity: &str,
+        finding: &Finding,
+        note: &str,
+        makes: impl Fn(&MadeBy) -> bool,
     ) -> Result<(), EffectError> {
         let (to, answer) = match finding {
             Finding::Happened(answer) => (DONE, Some(answer.to_string().into_bytes())),
@@ -293,7 +340,7 @@ impl Effects {
         let note = note.replace('\0', "");
         self.store.write(&subject(scope), |tx| {
             let now = tx.now_ms()?;
-            if under_way::maker(tx, scope, identity, BEGUN)?.is_some_and(|maker| lives(&maker)) {
+            if under_way::maker(tx, scope, identity, BEGUN)?.is_some_and(|made| makes(&made)) {
                 return Err(EffectError::UnderWay);
             }
             let settled = tx.run(
@@ -376,12 +423,13 @@ fn done(tx: &mut Tx<'_>, scope: &str, identity: &str, answer: &Json) -> Result<(
     Ok(())
 }
 
+/// Begins a call, and says at which moment.
 fn begin(
     tx: &mut Tx<'_>,
     scope: &str,
     call: &NewEffect<'_>,
     maker: Option<&Maker>,
-) -> Result<Begun, StoreError> {
+) -> Result<(Begun, i64), StoreError> {
     let now = tx.now_ms()?;
     let (process, until) = Maker::mark(maker, now);
     let args = call.args.to_string().into_bytes();
@@ -391,18 +439,18 @@ fn begin(
         cells![scope, call.identity, call.server, call.tool, args, BEGUN, now, process.clone(), until],
     )?;
     if added > 0 {
-        return Ok(Begun::Fresh);
+        return Ok((Begun::Fresh, now));
     }
-    // Somebody looked and found that it did not happen.
+    // Somebody looked and found that it did not happen, or it was never sent.
     let again = tx.run(
         "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, maker = ?6, made_until = ?7
          WHERE scope = ?1 AND identity = ?2 AND state = ?5",
         cells![scope, call.identity, BEGUN, now, VOID, process, until],
     )?;
     if again > 0 {
-        return Ok(Begun::Fresh);
+        return Ok((Begun::Fresh, now));
     }
-    Ok(state(tx, scope, call.identity)?.and_then(known).unwrap_or(Begun::Unknown))
+    Ok((state(tx, scope, call.identity)?.and_then(known).unwrap_or(Begun::Unknown), now))
 }
 
 /// What the state of a call says of it.
@@ -453,6 +501,7 @@ fn gap(row: &Row) -> Result<Gap, String> {
         args: json(&row.bytes(4)?)?,
         begun_ms: row.int(5)?,
         maker: row.maybe_text(6)?,
+        silent_maker: row.maybe_text(7)?,
     })
 }
 
@@ -469,7 +518,7 @@ pub(crate) fn subject(scope: &str) -> String {
 pub(crate) const BEGUN: &str = "begun";
 /// Answered.
 const DONE: &str = "done";
-/// Found not to have happened.
+/// Found not to have happened, or known not to have been sent.
 const VOID: &str = "void";
 /// A gap that nobody asks about any more.
 const DISMISSED: &str = "dismissed";

@@ -9,7 +9,8 @@
 //! order. How far it was asked is noted beside the log (`mark.rs`), and what is broken behind that was told to nobody.
 //!
 //! What can be found: bytes that changed in the middle of the log, or its beginning; with the note also a change of the very
-//! last commit, and a log that was cut off. What cannot: a log that is gone looks like one that was copied into its file.
+//! last commit, a log that was cut off, and one of which only zeros are left. What cannot: a log that is gone or empty looks
+//! like one that was copied into its file.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -118,9 +119,24 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
 }
 
 fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>> {
-    let mut header = [0; HEADER];
-    if !filled(&mut log, &mut header)? || header == [0; HEADER] {
-        return Ok(None);
+    let mut header = Vec::with_capacity(HEADER);
+    log.by_ref().take(HEADER as u64).read_to_end(&mut header)?;
+    let beginning = |lost| Some(Damage { part: 0, commits: 0, lost });
+    match header.len() {
+        // It was copied into its file.
+        0 => return Ok(None),
+        // Whoever begins a log writes all of its beginning at once.
+        1..HEADER => return Ok(beginning(Lost::Unknown)),
+        _ => {}
+    }
+    if header.iter().all(|byte| *byte == 0) {
+        // Of a log that was never on the disk nothing is missed. Of another one there would be a beginning.
+        let noted = noted.is_some_and(|mark| mark.parts > 0);
+        return Ok(match (any_set(&mut log)?, noted) {
+            (true, _) => beginning(Lost::Unknown),
+            (false, true) => beginning(Lost::Acknowledged),
+            (false, false) => None,
+        });
     }
     let (magic, size) = (number(&header, 0), number(&header, 8));
     let order = Order { big: magic & 1 == 1 };
@@ -130,8 +146,7 @@ fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>
         // Nothing tells how long its parts are. One that was never used has none.
         let mut rest = Vec::new();
         log.take(FRAME as u64).read_to_end(&mut rest)?;
-        let damage = Damage { part: 0, commits: 0, lost: Lost::Unknown };
-        return Ok(rest.iter().any(|byte| *byte != 0).then_some(damage));
+        return Ok(if rest.iter().any(|byte| *byte != 0) { beginning(Lost::Unknown) } else { None });
     }
     let salt = &header[16..24];
     let (mut frame, mut page) = ([0; FRAME], vec![0; size as usize]);
@@ -158,6 +173,20 @@ fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>
     };
     let damage = Damage { part: broken.unwrap_or(whole + 1), commits, lost };
     Ok((commits > 0 || lost == Lost::Acknowledged).then_some(damage))
+}
+
+/// Whether there is anything but zeros.
+fn any_set(log: &mut impl Read) -> io::Result<bool> {
+    let mut piece = [0; 8_192];
+    loop {
+        match log.read(&mut piece) {
+            Ok(0) => return Ok(false),
+            Ok(read) if piece[..read].iter().any(|byte| *byte != 0) => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Fills a buffer; false if there is less.
@@ -288,6 +317,27 @@ mod tests {
             assert_eq!((damage.part, damage.lost), (part, Lost::Acknowledged));
         }
         assert_eq!(look(&[]), None, "it was copied into its file");
+    }
+
+    #[test]
+    fn a_log_whose_beginning_is_gone_is_damaged() {
+        let (whole, mark) = (log(4), Mark { salt: SALT, parts: 12 });
+        for zeros in [HEADER, 100, PART, whole.len() - 1] {
+            let mut zeroed = whole.clone();
+            zeroed[..zeros].fill(0);
+            let expected = Some(Damage { part: 0, commits: 0, lost: Lost::Unknown });
+            assert_eq!(look(&zeroed), expected, "{zeros} zeros");
+        }
+        for length in 1..HEADER {
+            assert!(look(&whole[..length]).is_some_and(|damage| !damage.is_harmless()), "{length} bytes");
+            assert!(look(&vec![0; length]).is_some_and(|damage| !damage.is_harmless()), "{length} zeros");
+        }
+        let all_zero =
+            |mark: Option<&Mark>| looked(&vec![0_u8; whole.len()][..], mark).expect("it can be read");
+        let lost = all_zero(Some(&mark)).expect("it had been on the disk");
+        assert_eq!((lost.part, lost.lost), (0, Lost::Acknowledged));
+        assert_eq!(all_zero(Some(&Mark::default())), None, "nothing was ever on the disk");
+        assert_eq!(all_zero(None), None);
     }
 
     /// So do logs of processes that were killed, and what was left by longer ones.

@@ -42,6 +42,7 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
     };
     create(path).map_err(|error| unreachable(error.to_string()))?;
     trusted(path).map_err(|problem| StoreError::Untrusted { place: place.to_owned(), problem })?;
+    whole(path, place)?;
     let mut sqlite = plain(path).map_err(|error| unreachable(error.to_string()))?;
     sqlite.busy_handler(Some(wait_for_turn)).map_err(|error| fault(&error).at(place, "open"))?;
     let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
@@ -73,6 +74,18 @@ pub(crate) fn absent(path: &Path) -> Option<&'static str> {
             Some("there is no store in this file")
         }
         true => None,
+    }
+}
+
+/// Refuses a file that was cut to its first byte, which SQLite takes for an empty one and makes a new store of.
+pub(crate) fn whole(path: &Path, place: &str) -> Result<(), StoreError> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.len() == 1 => Err(StoreError::Damaged {
+            place: place.to_owned(),
+            detail: "only one byte of its file is left".to_owned(),
+        }),
+        // Whatever else is wrong with it is found when it is opened.
+        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::StoreError;
+use crate::cell::cells;
 use crate::place::{self, Place};
 use crate::pool::Pool;
 use crate::tx::{Connection, Fault, FaultKind, Mode, Tx};
@@ -14,6 +15,8 @@ use crate::{halt, migrate, pg, sqlite};
 const CONNECTIONS: usize = 8;
 /// How often a transaction is tried that collides with others.
 const ATTEMPTS: u32 = 12;
+/// The row that is written to see whether one can be kept; nobody else ever sees it.
+const ANSWERS: &str = "answers";
 
 /// Everything that outlives a process. It is `Send` and `Sync`; put it into an `Arc` to share it.
 ///
@@ -123,9 +126,14 @@ impl Store {
         &self.id
     }
 
-    /// Whether changes can be made now: waits for its turn among those who write, and changes nothing.
+    /// Whether changes can be kept now: waits for its turn among those who write, writes a row, takes it out again, and waits
+    /// for the disk. A transaction that changes nothing succeeds also where there is no room, or where nothing may be written.
     pub fn answers(&self) -> Result<(), StoreError> {
-        self.upkeep("answers", |_| Ok(()))
+        self.upkeep("answers", |tx| {
+            tx.run("INSERT INTO ptc_identity (id, born) VALUES (?1, ?1)", cells![ANSWERS])?;
+            tx.run("DELETE FROM ptc_identity WHERE id = ?1", cells![ANSWERS])
+        })?;
+        self.sync().map_err(|cause| self.unacknowledged(cause))
     }
 
     /// Looks at everything and names what is wrong: for a file, its pages and indexes.
@@ -184,9 +192,12 @@ impl Store {
             (Mode::Write(_), Some(writer)) => writer,
             _ => &self.pool,
         };
-        let mut attempt = 0;
+        let (mut attempt, mut lost_before) = (0, false);
         loop {
             attempt += 1;
+            // Looking once more changes nothing; a connection that breaks again is told.
+            let mut looks_again =
+                |lost: bool| matches!(mode, Mode::Read) && lost && !std::mem::replace(&mut lost_before, true);
             let again = |fault: &Fault| {
                 attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
             };
@@ -205,6 +216,7 @@ impl Store {
                     std::thread::sleep(pause(attempt));
                     continue;
                 }
+                Err(_) if looks_again(tx.lost()) => continue,
                 Err(error) => return Err(error),
             };
             let writes = matches!(mode, Mode::Write(_));
@@ -224,6 +236,7 @@ impl Store {
                     return done;
                 }
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
+                Err(fault) if looks_again(fault.kind == FaultKind::Lost) => {}
                 Err(Fault { kind: FaultKind::Lost, cause }) if writes => {
                     return Err(self.unacknowledged(cause).into());
                 }

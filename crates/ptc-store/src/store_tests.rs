@@ -232,6 +232,113 @@ fn damaged_and_foreign_files_are_refused_and_left_alone() {
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
 
+#[test]
+fn a_file_that_was_cut_to_one_byte_is_refused_and_no_store_is_made_of_it() {
+    let folder = Folder::new("one-byte");
+    let place = folder.file("store.db");
+    drop(Store::open(&place).expect("opens"));
+    std::fs::File::options().write(true).open(&place).and_then(|file| file.set_len(1)).expect("it is cut");
+    for opened in [Store::open(&place), Store::open_existing(&place)] {
+        let error = opened.expect_err("refused");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    }
+    let found = crate::copy::check(&place).expect("a look");
+    assert_eq!(found, ["only one byte of its file is left"]);
+    assert_eq!(std::fs::metadata(&place).expect("it is there").len(), 1, "it is left as it is");
+}
+
+#[test]
+fn a_store_answers_only_while_it_takes_changes() {
+    let folder = Folder::new("answers");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    let id = store.id().to_owned();
+    store.answers().expect("it takes changes");
+    // As if there were no room: a transaction begins and ends, but no row can be added.
+    let set = |sql: &str| {
+        let writer = store.writer.as_ref().expect("a file has a writer");
+        let mut lent = writer.take(|| store.connect()).expect("a connection");
+        lent.get().batch(sql).expect("it is set");
+    };
+    set("CREATE TEMP TRIGGER no_room BEFORE INSERT ON ptc_identity
+         BEGIN SELECT RAISE(ABORT, 'there is no room'); END");
+    let error = store.answers().expect_err("nothing can be written");
+    assert!(error.to_string().contains("there is no room"), "{error}");
+    set("DROP TRIGGER no_room");
+    store.answers().expect("it takes changes again");
+    drop(store);
+    assert_eq!(Store::open(&folder.file("store.db")).expect("opens").id(), id, "nothing was changed");
+}
+
+/// A connection that breaks when something is asked.
+struct Breaking {
+    broken: bool,
+}
+
+impl Breaking {
+    fn lost<T>(&mut self) -> Result<T, Fault> {
+        self.broken = true;
+        Err(Fault { kind: FaultKind::Lost, cause: "it broke".to_owned() })
+    }
+}
+
+impl Connection for Breaking {
+    fn begin(&mut self, _: Mode<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.lost()
+    }
+    fn rollback(&mut self) {}
+    fn run(&mut self, _: &'static str, _: &[crate::cell::Cell]) -> Result<u64, Fault> {
+        self.lost()
+    }
+    fn rows(&mut self, _: &'static str, _: &[crate::cell::Cell]) -> Result<Vec<crate::cell::Row>, Fault> {
+        self.lost()
+    }
+    fn batch(&mut self, _: &str) -> Result<(), Fault> {
+        self.lost()
+    }
+    fn now_ms(&mut self) -> Result<i64, Fault> {
+        Ok(0)
+    }
+    fn check(&mut self) -> Result<Vec<String>, Fault> {
+        self.lost()
+    }
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+}
+
+/// Gives a store that has not looked at anything yet so many connections that break.
+fn breaking(store: &Store, count: usize) {
+    let broken = || Ok::<Box<dyn Connection>, StoreError>(Box::new(Breaking { broken: false }));
+    let lent: Vec<_> = (0..count).map(|_| store.pool.take(broken).expect("there is room")).collect();
+    drop(lent);
+}
+
+#[test]
+fn a_look_whose_connection_breaks_is_tried_once_more() {
+    let folder = Folder::new("breaking");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    breaking(&store, 1);
+    let count = store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_identity", &[]));
+    assert_eq!(count, Ok(1));
+    let another = Store::open(&folder.file("another.db")).expect("opens");
+    breaking(&another, 1);
+    assert_eq!(another.read(|_| Ok::<_, StoreError>(7)), Ok(7), "also one that breaks at its end");
+}
+
+#[test]
+fn a_look_whose_connections_break_twice_is_told() {
+    let folder = Folder::new("breaking-twice");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    breaking(&store, 2);
+    let count = || store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_identity", &[]));
+    let error = count().expect_err("it broke twice");
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
+    assert_eq!(count(), Ok(1), "there is a new connection");
+}
+
 fn private(path: &str) {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");

@@ -165,6 +165,11 @@ impl<'a> Tx<'a> {
         self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Conflict)
     }
 
+    /// Whether the transaction failed because its connection is gone.
+    pub fn lost(&self) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Lost)
+    }
+
     /// Makes the changes final. `Err` with [`FaultKind::Lost`] leaves open whether they are.
     pub fn commit(mut self) -> Result<(), Fault> {
         if let Some(fault) = self.fault.take() {

@@ -3,7 +3,8 @@
 //! Without more, the journal of effects could not tell a call that was lost from one that is being made, and whoever
 //! settles the latter could have it made twice. So the row of a call says from its first moment which process makes it,
 //! and until when that is to be believed: the row is the mark, and no call is sent before there is one. A process
-//! that makes a call for longer says so again from time to time; what one that was killed said is over by itself.
+//! that makes a call for longer says so again from time to time; what one that was killed said is over by itself. One that
+//! stands still says nothing either, and goes on with its call when it wakes up: whoever can look for the process does so.
 
 use std::sync::Arc;
 
@@ -33,6 +34,15 @@ impl Maker {
     }
 }
 
+/// A process that makes a call, as the row of the call says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeBy {
+    /// Which process, as it says itself.
+    pub process: String,
+    /// Whether it has said so lately. Else it has ended, or stands still.
+    pub lately: bool,
+}
+
 /// What transactions are about.
 const SUBJECT: &str = "under way";
 
@@ -47,7 +57,9 @@ impl Effects {
     /// Says that this process does not make calls any more, whatever came of them.
     pub fn let_go(&self, calls: &[(String, String)]) -> Result<(), StoreError> {
         let Some(maker) = self.maker() else { return Ok(()) };
-        self.marked(calls, maker, |_| 0)
+        self.marked(calls, maker, |_| 0)?;
+        calls.iter().for_each(|(scope, identity)| self.beginnings().forget(scope, identity));
+        Ok(())
     }
 
     fn marked(
@@ -70,19 +82,19 @@ impl Effects {
     }
 }
 
-/// Who makes a call of this state, as far as that is to be believed.
+/// Who makes a call of this state, unless that process has said that it does not any more.
 pub(crate) fn maker(
     tx: &mut Tx<'_>,
     scope: &str,
     identity: &str,
     state: &str,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<MadeBy>, StoreError> {
     let now = tx.now_ms()?;
     tx.first(
-        "SELECT maker FROM ptc_effects
-         WHERE scope = ?1 AND identity = ?2 AND state = ?3 AND made_until > ?4 AND maker IS NOT NULL",
-        cells![scope, identity, state, now],
-        |row| row.text(0),
+        "SELECT maker, made_until FROM ptc_effects
+         WHERE scope = ?1 AND identity = ?2 AND state = ?3 AND made_until <> 0 AND maker IS NOT NULL",
+        cells![scope, identity, state],
+        |row| Ok(MadeBy { process: row.text(0)?, lately: row.int(1)? > now }),
     )
 }
 

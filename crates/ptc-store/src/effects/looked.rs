@@ -31,7 +31,7 @@ pub enum Became {
     Unknown,
     /// It was answered, or a person says with what it would have been.
     Answered(Json),
-    /// A person found that it did not happen.
+    /// A person found that it did not happen, or it was never sent.
     DidNotHappen,
     /// Nobody knows, and a person said that it does not matter.
     Dismissed,

@@ -100,6 +100,25 @@ fn under_way(store: &Arc<Store>) {
     assert_eq!((marked("b"), marked("c")), (None, None), "nobody says so any more, or at all");
     assert_eq!(settle("a", true), Err(EffectError::UnderWay));
     assert_eq!((settle("b", true), settle("c", true)), (Ok(()), Ok(())));
+    // One that says nothing any more may stand still; whoever settles it can look for it.
+    assert_eq!(begin(&made_by("still", 0), "run", "d"), Begun::Fresh);
+    let silent = plain.gaps(Some("run")).expect("a list").into_iter().find(|gap| gap.identity == "d");
+    let silent = silent.expect("it is listed");
+    assert_eq!((silent.maker, silent.silent_maker.as_deref()), (None, Some("still")));
+    let looked = |makes: bool| {
+        plain.settle_unless_made("run", "d", &Finding::DidNotHappen, "looked", |made| {
+            assert_eq!((made.process.as_str(), made.lately), ("still", false));
+            makes
+        })
+    };
+    assert_eq!((looked(true), looked(false)), (Err(EffectError::UnderWay), Ok(())));
+    // What was begun and never sent is taken back, and whoever tries again makes it.
+    assert_eq!(begin(&one, "run", "e"), Begun::Fresh);
+    one.unsent("run", "e").expect("taken back");
+    assert!(!makers().contains_key("e"));
+    assert_eq!(begin(&made_by("two", LONG), "run", "e"), Begun::Fresh);
+    one.unsent("run", "e").expect("nothing of it is its own");
+    assert_eq!(marked("e").as_deref(), Some("two"));
     // Only the process that began a call says more of it.
     made_by("two", LONG).let_go(&[call("a")]).expect("told");
     assert_eq!(marked("a").as_deref(), Some("one"));

@@ -1,5 +1,5 @@
 //! Connections that hang inside a transaction of a PostgreSQL server. Whoever waits for them gives up in the end, and a
-//! process that hangs is thrown out before a lease of ten seconds is over.
+//! process that hangs is thrown out before a lease of ten seconds is over. A server that takes no changes says so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -40,6 +40,25 @@ fn who_waits_for_a_lock_gives_up_although_its_holder_never_ends() {
     assert!(is_busy(&refused), "{refused:?}");
     holder.batch_execute("ROLLBACK").expect("it held the table until now");
     assert!(begin(&place).is_ok());
+}
+
+/// Ends all other connections and waits until they are gone, so that the next one finds new settings.
+const CUT: &str = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+    WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
+
+#[test]
+fn a_server_that_takes_no_changes_does_not_answer() {
+    let Some(server) = Server::start("read-only") else { return };
+    let store = Store::open(&server.place("shared")).expect("opens");
+    store.answers().expect("it takes changes");
+    let mut other = server.client();
+    for (setting, takes) in [("on", false), ("off", true)] {
+        let set = format!("ALTER DATABASE postgres SET default_transaction_read_only = {setting}");
+        other.batch_execute(&set).expect("it is set for connections to come");
+        other.batch_execute(CUT).expect("there are none left");
+        let answered = store.answers();
+        assert_eq!(answered.is_ok(), takes, "{setting}: {answered:?}");
+    }
 }
 
 /// A process that stands right before the commit of a change.

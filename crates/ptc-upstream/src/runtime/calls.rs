@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use super::context::Run;
 use super::journal::{self, Begun as Known, RunJournal, What};
 use super::ledger::{CatalogOp, End};
+use super::unsent::{self, Before};
 use super::upstream::{FoundTool, Upstream};
 use crate::call::{self, CallRequest, raise, select};
 use crate::catalog::CatalogTool;
@@ -26,6 +27,18 @@ use crate::shapes::Shapes;
 /// The failure of a call that the journal did not take, which the program is told again when it runs again.
 pub(super) fn unwritten(journal: &RunJournal, identity: &str, why: &str) -> Fault {
     let message = format!("nothing was sent, because the call cannot be written down first: {why}");
+    let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
+    journal.saw(What::Silence, identity, || journal::failed(&fault));
+    fault
+}
+
+/// The failure of a call that was written down so slowly that others may have settled it, which is not sent any more.
+fn too_late(journal: &RunJournal, identity: &str, took: Duration) -> Fault {
+    let message = format!(
+        "nothing was sent, because writing the call down first took {} s: by then others may have noted that it did not \
+         happen; look whether the store or the machine stood still",
+        took.as_secs()
+    );
     let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
     journal.saw(What::Silence, identity, || journal::failed(&fault));
     fault
@@ -169,11 +182,11 @@ impl Run {
         journal: &RunJournal,
         identity: &str,
     ) -> Option<Given> {
-        // The program went on without it.
-        let unsent = journal.seen(What::Silence, identity).filter(|before| before["unsent"] == true);
-        if let Some(unsent) = unsent {
+        // The program went on with what it was told, whatever came of the call, or was settled, since: told anything else, it
+        // would make other calls than it made.
+        if let Some(before) = journal.seen(What::Silence, identity) {
             self.book().recall(line);
-            return Some(journal::read(unsent));
+            return Some(journal::read(before));
         }
         match journal.known(identity).await {
             Ok(known) => self.recalled(line, known?, journal, (&request.server, &request.tool), identity),
@@ -287,11 +300,22 @@ impl Run {
         let (server, name) = (&upstream.config.name, &tool.def.name);
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
-        let _under_way = journal.mark(identity);
-        let known = journal.begin(identity, server, name, shown).await;
-        let known = known.map_err(|why| unwritten(journal, identity, &why))?;
+        let marked = journal.mark(identity);
+        let before = Before::now();
+        let known = match journal.begin(identity, server, name, shown).await {
+            Ok(known) => known,
+            Err(why) => {
+                // It may be written down all the same.
+                unsent::note(marked).await;
+                return Err(unwritten(journal, identity, &why));
+            }
+        };
         if let Some(given) = self.recalled(line, known, journal, (server, name), identity) {
             return given;
+        }
+        if let Some(took) = before.too_long_ago(marked.journal.holds()) {
+            unsent::note(marked).await;
+            return Err(too_late(journal, identity, took));
         }
         let given = self.send(line, upstream, tool, args, journal.unknown(server, name, identity)).await;
         let is_open = given.as_ref().is_err_and(|fault| fault.reason == Reason::OutcomeUnknown);
@@ -316,8 +340,7 @@ impl Run {
         given.map_err(|fault| if is_known(&fault) { fault } else { call.fault(Why::Unanswered(&fault)) })
     }
 
-    /// What a program is told of a call that was begun before. One that went on with what it was told is told the same, so that
-    /// it does as it did before, whatever came of the call since.
+    /// What a program is told of a call that was begun before and of which it was told nothing yet.
     fn recalled(
         &self,
         line: usize,
@@ -326,19 +349,17 @@ impl Run {
         (server, tool): (&str, &str),
         identity: &str,
     ) -> Option<Given> {
-        let told = match (known, journal.seen(What::Silence, identity)) {
-            (Known::Fresh, _) => return None,
-            (Known::Done(_) | Known::Unknown, Some(before)) => before,
-            (Known::Done(answer), None) => answer,
-            (Known::Unknown, None) => {
+        let given = match known {
+            Known::Fresh => return None,
+            Known::Done(answer) => journal::read(answer),
+            Known::Unknown => {
                 let fault = journal.unknown(server, tool, identity).fault(Why::BegunBefore);
-                self.book().recall(line);
                 journal.saw(What::Silence, identity, || journal::failed(&fault));
-                return Some(Err(fault));
+                Err(fault)
             }
         };
         self.book().recall(line);
-        Some(journal::read(told))
+        Some(given)
     }
 
     /// The tool, if there is one and this run may call it.

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ptc_lisp::machine::ValueKind;
 use serde_json::{Value as Json, json};
@@ -63,6 +64,19 @@ pub trait EffectJournal: Send + Sync {
     /// Hears that a call is under way from now on, or not any more, whatever came of it. Must not block.
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         let _ = (scope, identity, is);
+    }
+
+    /// How long a call counts as under way that was begun, if nobody says more of it: after that others may settle it, so who
+    /// has not sent it by then must not. Nothing where nobody settles calls.
+    fn holds(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Writes down that a call was not sent and never will be, if it is this process that began it last. What came of its
+    /// beginning may not be known.
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        let _ = (scope, identity);
+        Ok(())
     }
 
     /// Whether people find calls without an answer by their identities. Else nobody is told to look for one.
@@ -264,9 +278,9 @@ impl RunJournal {
 
 /// A call that is under way, also if nobody waits for it any more: dropped, it is not.
 pub(super) struct Marked {
-    scope: Arc<str>,
-    journal: Arc<dyn EffectJournal>,
-    identity: String,
+    pub(super) scope: Arc<str>,
+    pub(super) journal: Arc<dyn EffectJournal>,
+    pub(super) identity: String,
 }
 
 impl Drop for Marked {
@@ -300,7 +314,7 @@ impl What {
     }
 }
 
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     blocks: bool,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {

@@ -2,8 +2,8 @@
 //! a program has a [`RunContext`] of its own, which counts its calls and keeps its account.
 //!
 //! `upstream.rs` is one upstream, `context.rs` one run, `calls.rs` what happens between a program's call and the
-//! client, `journal.rs` calls that are made at most once, `rehearse.rs` calls that are held back, `grants.rs` what a
-//! run may use.
+//! client, `journal.rs` calls that are made at most once, `unsent.rs` those that were begun and are not sent,
+//! `rehearse.rs` calls that are held back, `grants.rs` what a run may use.
 
 mod approval;
 mod calls;
@@ -13,6 +13,7 @@ mod journal;
 mod ledger;
 mod preludes;
 mod rehearse;
+mod unsent;
 mod upstream;
 
 use std::fmt;

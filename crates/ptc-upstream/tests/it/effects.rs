@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Fault, Reason};
@@ -26,6 +27,12 @@ pub struct Book {
     loses_answers: AtomicBool,
     /// Whether what was begun before cannot be looked up.
     unreadable: AtomicBool,
+    /// Whether nobody is told that a beginning was written.
+    unacknowledged: AtomicBool,
+    /// How long a call counts as under way.
+    holds: Mutex<Option<Duration>>,
+    /// How often it cannot be written that a call was not sent.
+    unwritable: AtomicUsize,
 }
 
 impl EffectJournal for Book {
@@ -41,6 +48,9 @@ impl EffectJournal for Book {
             None => {
                 let told = json!({"server": call.server, "tool": call.tool, "args": call.args});
                 calls.insert(place, (told, None));
+                if self.unacknowledged.load(Ordering::SeqCst) {
+                    return Err("the connection broke".to_owned());
+                }
                 Begun::Fresh
             }
         })
@@ -53,6 +63,19 @@ impl EffectJournal for Book {
         let mut calls = self.calls.lock().expect("no panics");
         let call = calls.get_mut(&(scope.to_owned(), identity.to_owned())).ok_or("it never began")?;
         call.1 = Some(answer.clone());
+        Ok(())
+    }
+
+    fn holds(&self) -> Option<Duration> {
+        *self.holds.lock().expect("no panics")
+    }
+
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        let fails = |left: usize| left.checked_sub(1);
+        if self.unwritable.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Err("the store is away".to_owned());
+        }
+        self.calls.lock().expect("no panics").remove(&(scope.to_owned(), identity.to_owned()));
         Ok(())
     }
 }
@@ -69,6 +92,11 @@ impl Book {
     /// As if the process had ended before the answers were written.
     fn forget_answers(&self) {
         self.calls.lock().expect("no panics").values_mut().for_each(|call| call.1 = None);
+    }
+
+    /// As if somebody had found that no call without an answer happened.
+    fn settle_as_not_happened(&self) {
+        self.calls.lock().expect("no panics").retain(|_, call| call.1.is_some());
     }
 
     /// As if the answers that were missing had come after all.
@@ -195,6 +223,58 @@ async fn what_a_program_was_told_of_a_write_stays_whatever_came_of_it_since() {
     let made = world.calls();
     assert_eq!(value(&again(), &branches(2)).await, "[true nil false]", "only the last answer is not known");
     assert_eq!(world.calls(), made, "nothing else is sent");
+}
+
+/// Whoever settles the call too late changes nothing for the program: it has acted on what it was told.
+#[tokio::test]
+async fn a_call_that_is_settled_after_its_program_went_on_is_not_made_by_it() {
+    let (world, memory) = (world(), Arc::new(Memory::default()));
+    let runtime = start(&[&world]).await;
+    let again = || runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone());
+    let source = "(let [r (tool/call 's/write_late {})]
+                    [(:ok r) (:reason r) (:ok (tool/call 's/write {:n (if (:ok r) :went-on :undo)}))])";
+    assert_eq!(value(&again(), source).await, "[false :outcome_unknown true]");
+    memory.book.settle_as_not_happened();
+    let made = world.calls();
+    assert_eq!(value(&again(), source).await, "[false :outcome_unknown true]");
+    assert_eq!(world.calls(), made, "nothing else is sent");
+    // One that did not go on makes it.
+    let last = "(:reason (tool/call 's/write_late {:n 2}))";
+    for sent in [1, 2] {
+        assert_eq!(value(&again(), last).await, ":outcome_unknown");
+        assert_eq!(world.calls(), made + sent);
+        memory.book.settle_as_not_happened();
+    }
+}
+
+/// Others may have settled it by then, and made it themselves.
+#[tokio::test]
+async fn a_call_whose_beginning_took_too_long_is_not_sent_and_taken_back() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    let write = "(:message (tool/call 's/write {:n 1}))";
+    *book.holds.lock().expect("no panics") = Some(Duration::ZERO);
+    let told = value(&scoped(&runtime, "a", &book), write).await;
+    assert!(told.contains("nothing was sent, because writing the call down first took"), "{told}");
+    assert_eq!((world.calls(), book.told()), (0, vec![]));
+    *book.holds.lock().expect("no panics") = Some(Duration::from_secs(3_600));
+    assert_eq!(value(&scoped(&runtime, "a", &book), write).await, "nil");
+    assert_eq!(world.calls(), 1, "whoever tries again makes it");
+}
+
+#[tokio::test]
+async fn a_call_whose_beginning_was_not_acknowledged_is_not_sent_and_taken_back() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    book.unacknowledged.store(true, Ordering::SeqCst);
+    // The store is away for a moment longer.
+    book.unwritable.store(1, Ordering::SeqCst);
+    let told = value(&scoped(&runtime, "a", &book), "(:message (tool/call 's/write {:n 1}))").await;
+    assert!(told.contains("nothing was sent") && told.contains("the connection broke"), "{told}");
+    while !book.told().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.calls(), 0);
 }
 
 /// A write that was answered is recalled, also where its tool says by now that it only reads, or is gone.

@@ -68,6 +68,14 @@ impl EffectJournal for Journal {
         self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
     }
 
+    fn holds(&self) -> Option<Duration> {
+        self.0.get().and_then(|(_, journal)| journal.holds())
+    }
+
+    fn unsent(&self, _: &str, identity: &str) -> Result<(), String> {
+        self.0.get().map_or(Ok(()), |(scope, journal)| journal.unsent(scope, identity))
+    }
+
     fn lists(&self) -> bool {
         self.0.get().is_some()
     }

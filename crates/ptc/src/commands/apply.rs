@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -13,6 +14,7 @@ use super::eval::ignore_closed_pipe;
 use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
+use crate::plans::applying::Applying;
 use crate::plans::store::Opened;
 use crate::plans::{Hashed, Plan};
 use crate::terminal;
@@ -21,8 +23,8 @@ use crate::values;
 /// Make the calls of a plan, exactly these and each at most once.
 ///
 /// What the plan read is read again first; if an answer or the definition of a tool is not as it was, nothing is made.
-/// A plan that was changed, or that was applied already, is refused, and so is one that belongs to another store: what was
-/// done of it is not known here. After a crash the plan can be applied again: calls
+/// A plan that was changed, or that was applied already, or that another process applies, is refused, and so is one that
+/// belongs to another store: what was done of it is not known here. After a crash the plan can be applied again: calls
 /// that were begun and not answered are reported and not made again, and it goes on with those that were never begun.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
@@ -61,7 +63,7 @@ Examples:
 /// Runs the command.
 pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
     let plan = Plan::read(&args.plan)?;
-    // Held until the end: of two that apply a plan at once, one goes first.
+    // Held until the end: of two that apply a plan at once, one goes first. Copies of the plan are told apart from that below.
     let file = File::open(&args.plan)?;
     if file.try_lock().is_err() {
         bail!("{} is being applied by another process", args.plan.display());
@@ -73,6 +75,8 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
         bail!("{} is not the configuration that the plan was made with; make a new plan", config.display());
     }
     let store = Opened::of(&plan, args.store.as_deref(), effects::usual().as_deref())?;
+    let _announcing = store.journal.announce();
+    let applying = Arc::new(Applying::begin(&store.journal, &plan)?);
     let begun = store.journal.effects().has(&apply::scope(&plan))?;
     let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start(None)?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
@@ -93,9 +97,8 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
         }
     }
     store.bind(&plan)?;
-    let _announcing = store.journal.announce();
     let mut failed = Ok(());
-    let became = apply::apply(&plan, &upstreams, &store.journal, |at, became| {
+    let became = apply::apply(&plan, &upstreams, &applying, |at, became| {
         let line = format!("{:>3}  {}  {}", at + 1, plan.writes[at].call, shown(became));
         if failed.is_ok() {
             failed = said.line(&line);

@@ -14,6 +14,7 @@ use ptc_upstream::model::Reason;
 use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use serde_json::{Value as Json, json};
 
+use super::applying::Applying;
 use super::{Plan, Read, make};
 use crate::attached::AttachedUpstreams;
 
@@ -72,11 +73,11 @@ pub fn drift(plan: &Plan, upstreams: &AttachedUpstreams) -> Vec<String> {
     drifted
 }
 
-/// Makes the calls of a plan; `told` hears what became of each.
+/// Makes the calls of a plan, for whoever is the one to apply it; `told` hears what became of each.
 pub fn apply(
     plan: &Plan,
     upstreams: &AttachedUpstreams,
-    journal: &StoreJournal,
+    applying: &Arc<Applying>,
     mut told: impl FnMut(usize, &Became),
 ) -> Vec<Became> {
     let scope = scope(plan);
@@ -87,7 +88,11 @@ pub fn apply(
         let now = match over {
             true => Became::Left,
             false => {
-                let kept = Arc::new(PlanJournal { journal: journal.clone(), open: AtomicBool::default() });
+                let kept = Arc::new(PlanJournal {
+                    journal: applying.journal().clone(),
+                    applying: applying.clone(),
+                    open: AtomicBool::default(),
+                });
                 let run = upstreams.begin_journalled(&scope, kept.clone(), &calls[..at]);
                 // Applying a plan is approving its calls.
                 let answer = run.make(&calls[at], PATIENCE);
@@ -110,12 +115,15 @@ pub fn scope(plan: &Plan) -> String {
 /// now.
 struct PlanJournal {
     journal: StoreJournal,
+    /// The right to apply the plan.
+    applying: Arc<Applying>,
     /// Whether the call was begun and has no answer, so that it may have happened.
     open: AtomicBool,
 }
 
 impl EffectJournal for PlanJournal {
     fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        self.applying.check()?;
         let begun = self.journal.begin(scope, call)?;
         self.open.store(begun == Begun::Fresh, Ordering::Release);
         Ok(begun)
@@ -138,6 +146,15 @@ impl EffectJournal for PlanJournal {
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         self.journal.under_way(scope, identity, is);
+    }
+
+    fn holds(&self) -> Option<Duration> {
+        self.journal.holds()
+    }
+
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        self.open.store(false, Ordering::Release);
+        self.journal.unsent(scope, identity)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Plans: what a program would change, written down to be looked at and then done exactly so.
 //!
-//! `make.rs` runs a program with its writes held back, `apply.rs` makes the calls of a plan. The document is JSON with
+//! `make.rs` runs a program with its writes held back, `apply.rs` makes the calls of a plan, for the one process that applies it
+//! (`applying.rs`). The document is JSON with
 //! a version and a checksum. It has no secrets: arguments that hold one are refused.
 
 pub mod apply;
+pub mod applying;
 pub mod make;
 pub mod store;
 

@@ -62,6 +62,11 @@ fn open(
     place: &str,
     open: impl Fn(&str) -> Result<Store, ptc_store::StoreError>,
 ) -> anyhow::Result<(StoreJournal, Bound)> {
+    if place == ":memory:" {
+        bail!(
+            "what was done of a plan must outlive this process, and a store in memory does not; name a file or a database"
+        );
+    }
     undamaged(place)?;
     let store = open(place)?;
     let bound = Bound { id: store.id().to_owned(), place: named(place) };

@@ -332,6 +332,42 @@ fn calls_are_settled_by_age_and_server_but_not_while_they_are_under_way() {
     }
 }
 
+/// The plan is one, wherever its files lie.
+#[test]
+fn a_copy_of_a_plan_that_is_being_applied_is_refused_until_that_has_ended() {
+    let world = World::start("copies");
+    world.write("state.json", r#"{"n": 2}"#);
+    plan(&world, CLOSE, &[]);
+    world.write("copy.json", &world.read("plan.json"));
+    world.hold(&["came k0"]);
+    let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
+    world.wait_for("came k0");
+    let (code, out, err) = world.run(&["apply", "copy.json"]);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("is being applied by another process"), "{err}");
+    process.kill().expect("kill -9");
+    process.wait().expect("it is gone");
+    world.hold(&[]);
+    let (code, out, err) = world.run(&["apply", "copy.json"]);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(out.lines().next().is_some_and(|line| line.contains("outcome unknown")), "{out}");
+    assert_eq!((world.count("came k0"), world.count("came k1")), (1, 1));
+    assert_eq!(world.gaps(&[]).len(), 1, "the one call, and nothing of the plan itself");
+}
+
+#[test]
+fn a_plan_is_bound_to_no_store_that_is_gone_with_its_process() {
+    let world = World::start("in-memory");
+    let (code, out, err) = plan(&world, CLOSE, &["--store", ":memory:"]);
+    assert_eq!((code, out.as_str(), world.read("plan.json").as_str()), (2, "", ""), "{err}");
+    assert!(err.contains("name a file or a database"), "{err}");
+    world.write("state.json", r#"{"n": 1}"#);
+    plan(&world, CLOSE, &[]);
+    let (code, _, err) = world.run(&["apply", "plan.json", "--store", ":memory:"]);
+    assert!(code == 2 && err.contains("a store in memory does not"), "{err}");
+    assert_eq!(world.read("log"), "", "nothing was changed");
+}
+
 /// What was done of a plan is known in one store; with another it would be done again.
 #[test]
 fn a_plan_belongs_to_the_store_that_it_was_applied_with_first() {
