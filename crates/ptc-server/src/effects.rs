@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ptc_store::effects::{self, EffectError, Effects, Finding, Gap, Holder, MadeBy, Seen};
+use ptc_store::effects::{self, EffectError, Effects, Finding, Gap, Holder, MadeBy, Open, Seen};
 use ptc_store::requests::Requests;
+use ptc_store::tickets::{self, Tickets};
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::ledger::json_bytes;
@@ -23,6 +24,7 @@ pub struct StoreJournal {
     /// The same for calls that this process makes.
     making: Effects,
     requests: Requests,
+    tickets: Tickets,
     calls: Arc<CallsInFlight>,
     retention: Duration,
     /// Whether errors say where the store is.
@@ -36,9 +38,10 @@ impl StoreJournal {
     /// The journal of a store.
     pub fn new(store: Arc<Store>) -> StoreJournal {
         let holds = i64::try_from(HOLDS.as_millis()).unwrap_or(i64::MAX);
-        let (effects, requests) = (Effects::new(store.clone()), Requests::new(store));
+        let (effects, requests) = (Effects::new(store.clone()), Requests::new(store.clone()));
         let making = effects.clone().made_by(&Process::own().text(), holds);
-        StoreJournal { effects, making, requests, calls: Arc::default(), retention: RETENTION, openly: false }
+        let (tickets, calls) = (Tickets::new(store), Arc::default());
+        StoreJournal { effects, making, requests, tickets, calls, retention: RETENTION, openly: false }
     }
 
     /// The same for whoever may know where the store is. Programs and models may not.
@@ -53,9 +56,23 @@ impl StoreJournal {
         StoreJournal { retention, ..self }
     }
 
-    /// How long answers and replies are kept.
-    pub fn retention(&self) -> Duration {
-        self.retention
+    /// How long answers and replies are kept, in milliseconds.
+    pub fn retention_ms(&self) -> i64 {
+        i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Calls without an answer that nobody is making, by server and tool, most first.
+    pub fn left_open(&self) -> Result<Vec<Open>, String> {
+        self.effects.left_open(lives).map_err(|error| self.told(error))
+    }
+
+    /// Whom the calls of a scope belong to, if anybody. Blocks.
+    pub fn owner(&self, scope: &str) -> Option<String> {
+        match scope.strip_prefix(tickets::SCOPE) {
+            // What cannot be found out is nobody's.
+            Some(ticket) => self.tickets.owner(ticket).ok().flatten(),
+            None => owner_in(scope).map(str::to_owned),
+        }
     }
 
     /// What is said of a failure.
@@ -79,12 +96,12 @@ impl StoreJournal {
     fn begun(
         &self,
         scope: &str,
-        identity: &str,
+        call: &NewEffect<'_>,
         begun: Result<effects::Begun, EffectError>,
     ) -> Result<Begun, String> {
         let known = self.known(begun)?;
         if known == Begun::Fresh {
-            self.calls.begun(scope, identity);
+            self.calls.begun(scope, call.identity, &format!("{}/{}", call.server, call.tool));
         }
         Ok(known)
     }
@@ -132,6 +149,25 @@ impl StoreJournal {
     }
 }
 
+/// What calls of a request under a key belong to.
+pub fn request_scope(owner: &str, key: &str) -> String {
+    format!("{REQUEST}{owner}:{key}")
+}
+
+/// What calls of a program without a key belong to.
+pub fn call_scope(owner: &str, id: &str) -> String {
+    format!("{CALL}{owner}:{id}")
+}
+
+const REQUEST: &str = "request:";
+const CALL: &str = "call:";
+
+/// Whom a scope belongs to that says so. Those of calls of earlier versions do not.
+pub fn owner_in(scope: &str) -> Option<&str> {
+    let rest = scope.strip_prefix(REQUEST).or_else(|| scope.strip_prefix(CALL))?;
+    rest.split_once(':').map(|(owner, _)| owner)
+}
+
 /// Whether a process may still make a call, as far as this one can tell. One that says nothing may stand still and send the
 /// call when it goes on, so it is believed only to be gone if it cannot be found here.
 fn makes(made: &MadeBy) -> bool {
@@ -143,13 +179,22 @@ fn makes(made: &MadeBy) -> bool {
 
 impl EffectJournal for StoreJournal {
     fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
-        self.begun(scope, call.identity, self.making.begin(scope, &stored(call)))
+        self.begun(scope, call, self.making.begin(scope, &stored(call)))
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.effects.done(scope, identity, answer).map_err(|error| self.told(error))?;
         self.calls.answered(scope, identity);
         Ok(())
+    }
+
+    fn take_back(&self, scope: &str, identity: &str) {
+        let note = "it was written down when nobody waited for that any more, so it was not sent";
+        match self.effects.settle(scope, identity, &Finding::DidNotHappen, note) {
+            Ok(()) => self.calls.answered(scope, identity),
+            // It stays a call without an answer, which is safe, and people find it.
+            Err(error) => drop(self.told(error)),
+        }
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
@@ -281,7 +326,7 @@ impl EffectJournal for HeldJournal {
         };
         let (pending, count) = self.pending()?;
         let begun = self.journal.making.begin_held(scope, &stored(call), holder, &pending);
-        let known = self.journal.begun(scope, call.identity, begun)?;
+        let known = self.journal.begun(scope, call, begun)?;
         self.kept(count);
         Ok(known)
     }
@@ -297,6 +342,10 @@ impl EffectJournal for HeldJournal {
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.journal.done(scope, identity, answer)
+    }
+
+    fn take_back(&self, scope: &str, identity: &str) {
+        self.journal.take_back(scope, identity);
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {

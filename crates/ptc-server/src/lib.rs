@@ -2,6 +2,7 @@
 
 pub mod effects;
 pub mod engine;
+pub mod events;
 pub mod options;
 mod under_way;
 pub mod wire;

@@ -10,6 +10,9 @@ use ptc_store::effects::Effects;
 use ptc_upstream::pins::digest;
 use serde_json::json;
 
+use crate::effects::owner_in;
+use crate::events;
+
 /// How long a row is believed that says who makes its call.
 pub const HOLDS: Duration = Duration::from_secs(10);
 /// How often it is said again while the call lasts.
@@ -46,6 +49,8 @@ struct MadeCall {
     count: usize,
     /// Whether its row names this process, and there is no answer.
     open: bool,
+    /// Server and tool.
+    tool: String,
 }
 
 impl State {
@@ -79,17 +84,24 @@ impl CallsInFlight {
         if made.count > 0 {
             return;
         }
-        let open = made.open;
-        state.calls.remove(&call);
-        if open && state.told {
+        let Some(made) = state.calls.remove(&call) else { return };
+        if made.open && state.told {
             state.ended.push(call);
             self.woken.notify_all();
+        }
+        drop(state);
+        if made.open {
+            events::outcome_unknown(owner_in(scope).unwrap_or(scope), &made.tool, identity);
         }
     }
 
     /// The row of a call that was noted names this process from now on.
-    pub fn begun(&self, scope: &str, identity: &str) {
+    pub fn begun(&self, scope: &str, identity: &str, tool: &str) {
         self.set(scope, identity, true);
+        let mut state = self.locked();
+        if let Some(made) = state.calls.get_mut(&(scope.to_owned(), identity.to_owned())) {
+            tool.clone_into(&mut made.tool);
+        }
     }
 
     /// The row of a call has its answer.
@@ -279,7 +291,7 @@ mod tests {
         let args = json!({});
         let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
         assert_eq!(effects.begin("k", &call), Ok(Begun::Fresh));
-        calls.begun("k", identity);
+        calls.begun("k", identity, "mail/send");
     }
 
     /// Calls that the store says are being made.

@@ -481,6 +481,13 @@ pub(crate) fn forget_seen(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError
     Ok(())
 }
 
+/// Forgets the calls of a scope that ended, and what its programs were told, once a new request may come under its name. Calls
+/// without an answer stay until they are settled.
+pub(crate) fn forget_ended(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError> {
+    tx.run("DELETE FROM ptc_effects WHERE scope = ?1 AND state <> ?2", cells![scope, BEGUN])?;
+    Ok(())
+}
+
 /// The state of a call, and its answer as it was stored.
 type EffectState = (String, Option<Vec<u8>>);
 

@@ -119,16 +119,28 @@ impl Requests {
 
     /// Begins a request, or takes it over from a holder whose lease ran out, for so long at first.
     pub fn begin(&self, new: &NewRequest<'_>, lease_ms: i64) -> Result<Began, RequestError> {
-        let began = self.added(new, lease_ms)?;
+        self.begin_within(new, lease_ms, i64::MAX)
+    }
+
+    /// Begins a request like [`Requests::begin`]. One that ended, or was given up, longer ago than `kept_ms` is forgotten, with
+    /// the answers of its calls: it begins anew, whether or not a sweep has come by.
+    pub fn begin_within(
+        &self,
+        new: &NewRequest<'_>,
+        lease_ms: i64,
+        kept_ms: i64,
+    ) -> Result<Began, RequestError> {
+        let began = self.added(new, lease_ms, kept_ms)?;
         if matches!(began, Began::Done(_)) {
             self.store.settle()?;
         }
         Ok(began)
     }
 
-    fn added(&self, new: &NewRequest<'_>, lease_ms: i64) -> Result<Began, RequestError> {
+    fn added(&self, new: &NewRequest<'_>, lease_ms: i64, kept_ms: i64) -> Result<Began, RequestError> {
         self.store.note(&subject(new.scope), |tx| {
             let now = tx.now_ms()?;
+            forget_over(tx, new.scope, now, now.saturating_sub(kept_ms))?;
             let until = now.saturating_add(lease_ms);
             let lease = |number| Lease { id: new.scope.to_owned(), number };
             let number = first_number(now);
@@ -270,6 +282,16 @@ fn over(tx: &mut Tx<'_>, older_than_ms: i64, most: i64) -> Result<Vec<String>, S
         cells![now.saturating_sub(older_than_ms), now, most],
         |row| row.text(0),
     )
+}
+
+/// Forgets the request of a scope if it was over by then and nobody holds it, with what its calls were answered.
+fn forget_over(tx: &mut Tx<'_>, scope: &str, now: i64, by: i64) -> Result<(), StoreError> {
+    let gone = tx.run(
+        "DELETE FROM ptc_requests
+         WHERE scope = ?1 AND begun_at <= ?2 AND COALESCE(ended_at, begun_at) <= ?2 AND lease_until <= ?3",
+        cells![scope, by, now],
+    )?;
+    if gone > 0 { effects::forget_ended(tx, scope) } else { Ok(()) }
 }
 
 /// Keeps a reply as part of a change; false if its request is not held by this lease.

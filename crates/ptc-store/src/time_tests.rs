@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::*;
 use crate::cell::cells;
-use crate::sessions::{NewSession, SessionError, SessionQuota, Sessions};
+use crate::effects::{Begun, Effects, NewEffect};
+use crate::requests::{Began, NewRequest, Reply, Requests};
+use crate::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
 
 const HOUR: i64 = 3_600_000;
@@ -206,6 +208,93 @@ fn tickets_that_are_held_are_not_forgotten() {
     assert_eq!(tickets.sweep(), Ok(0));
     tickets.done(&taken.lease, &json!(1), None).expect("it is there");
     assert_eq!(tickets.sweep(), Ok(1), "and now it is forgotten");
+}
+
+/// A ticket of ann.
+fn put(tickets: &Tickets, id: &str, session: Option<&str>, expires_ms: i64) {
+    let (nothing, room) = (json!({}), crate::tickets::TicketQuota { tickets: 9, bytes: 1 << 20 });
+    let new =
+        NewTicket { id, owner: "ann", kind: "eval", session, expires_ms, sealed: b"sealed", about: &nothing };
+    tickets.put(&new, room, None).expect("kept");
+}
+
+#[test]
+fn a_ticket_that_ends_after_the_life_of_its_session_leaves_it_an_idle_time() {
+    let store = store();
+    let (sessions, tickets) = (session(&store), Tickets::new(store.clone()));
+    put(&tickets, "t", Some("s"), now(&store) + 20 * HOUR);
+    set(&store, EXPIRES, -1);
+    set(&store, ENDS, -1);
+    let ticket = tickets.take("t", "ann", &json!("approve"), HOUR).expect("taken");
+    let taken = sessions.take("s", "ann", HOUR, None).expect("the ticket keeps it");
+    let ended = json!(1);
+    let along = Along::Ticket(&ticket.lease, &ended);
+    let kept = sessions.commit_along(&taken.lease, taken.version, &json!({}), Some(b"x"), Some(&along));
+    assert_eq!((kept, minutes_left(&store)), (Ok(1), 60));
+    assert!(sessions.read("s", "ann", None).is_ok(), "what was stored can be used");
+    assert_eq!(sessions.sweep(), Ok(0));
+}
+
+#[test]
+fn a_ticket_that_expires_is_told_once_with_its_owner_and_one_that_goes_on_does_not_wait() {
+    let store = store();
+    let tickets = Tickets::new(store.clone());
+    ["open", "taken"].iter().for_each(|id| put(&tickets, id, None, now(&store) + HOUR));
+    assert_eq!(tickets.count_waiting(), Ok(2));
+    let taken = tickets.take("taken", "ann", &json!("approve"), HOUR).expect("taken");
+    assert_eq!((tickets.count_waiting(), tickets.count_all()), (Ok(1), Ok(2)));
+    let given_up = crate::tickets::TakenTicket { again: true, ..taken };
+    tickets.release(&given_up).expect("given back");
+    assert_eq!(tickets.count_waiting(), Ok(2), "the same must be decided again");
+    let at = now(&store) - 1;
+    store.note("test", |tx| tx.run("UPDATE ptc_tickets SET expires_at = ?1", cells![at])).expect("changed");
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        tickets.sweep_telling(|owner, id| told.push((owner.to_owned(), id.to_owned()))).expect("swept");
+    }
+    assert_eq!(told, [("ann".to_owned(), "open".to_owned())]);
+    assert_eq!((tickets.owner("open"), tickets.owner("none")), (Ok(Some("ann".to_owned())), Ok(None)));
+}
+
+#[test]
+fn a_request_that_is_over_for_longer_than_it_is_kept_begins_anew_whether_or_not_it_was_swept() {
+    let store = store();
+    let (requests, effects) = (Requests::new(store.clone()), Effects::new(store.clone()));
+    let request = NewRequest { scope: "k", tool: "eval", digest: b"one" };
+    let Ok(Began::Held { lease, .. }) = requests.begin_within(&request, HOUR, HOUR) else { panic!("new") };
+    let args = json!({});
+    let call = |identity| NewEffect { identity, server: "crm", tool: "put", args: &args };
+    for identity in ["answered", "open"] {
+        assert_eq!(effects.begin("k", &call(identity)), Ok(Begun::Fresh));
+    }
+    effects.done("k", "answered", &json!(1)).expect("kept");
+    requests.keep(&Reply { lease: &lease, answer: &json!("done") }).expect("kept");
+    let at = now(&store) - HOUR - 1;
+    for sql in ["UPDATE ptc_requests SET begun_at = ?1", "UPDATE ptc_requests SET ended_at = ?1"] {
+        assert!(matches!(requests.begin_within(&request, HOUR, HOUR), Ok(Began::Done(_))), "{sql}");
+        store.note("test", |tx| tx.run(sql, cells![at])).expect("changed");
+    }
+    assert!(matches!(requests.begin(&request, HOUR), Ok(Began::Done(_))), "it is still there");
+    let other = NewRequest { digest: b"two", ..request };
+    assert!(matches!(requests.begin_within(&other, HOUR, HOUR), Ok(Began::Held { again: false, .. })));
+    assert_eq!(effects.begin("k", &call("answered")), Ok(Begun::Fresh), "it is another request");
+    assert_eq!(effects.begin("k", &call("open")), Ok(Begun::Unknown), "nobody has looked at it");
+}
+
+#[test]
+fn calls_that_are_being_made_are_not_left_open() {
+    let store = store();
+    let effects = Effects::new(store.clone());
+    let args = json!({});
+    let call = |identity, tool| NewEffect { identity, server: "crm", tool, args: &args };
+    for (maker, identity) in [("lives", "a"), ("gone", "b"), ("gone", "c")] {
+        effects.clone().made_by(maker, HOUR).begin("k", &call(identity, "put")).expect("begun");
+    }
+    effects.begin("k", &call("d", "put")).expect("begun");
+    effects.clone().made_by("lives", HOUR).begin("k", &call("e", "send")).expect("begun");
+    let left = effects.left_open(|maker| maker == "lives").expect("a list");
+    let left: Vec<(&str, u64)> = left.iter().map(|open| (open.tool.as_str(), open.calls)).collect();
+    assert_eq!(left, [("put", 3)]);
 }
 
 /// What a machine that ends suddenly leaves behind depends on these.

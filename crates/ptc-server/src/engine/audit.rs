@@ -4,9 +4,7 @@
 use ptc_host::{Decision, PendingCall};
 
 use super::text::cut;
-
-/// Where these lines come from, by which the log calls them `decision`.
-pub const TARGET: &str = concat!(env!("CARGO_CRATE_NAME"), "::decision");
+use crate::events;
 
 /// Bytes of a name in a line.
 const NAME: usize = 200;
@@ -33,12 +31,43 @@ pub fn lines(pending: &[PendingCall], decisions: &[(u64, Decision)]) -> Vec<Audi
     decisions.iter().map(line).collect()
 }
 
-/// Tells of decisions that were taken. One that is taken again goes on with what a server left that ended.
-pub fn decided(who: &str, ticket: &str, again: bool, lines: &[AuditLine]) {
-    let who = cut(who, NAME);
-    for AuditLine { call, tool, what } in lines {
-        tracing::info!(target: TARGET, who, ticket, call = *call, tool = tool.as_str(), decision = *what, again);
+/// Decisions that were taken, to be told when their program goes on or ends: until then they may be given back.
+#[derive(Debug)]
+pub struct AuditNote {
+    /// Who decided.
+    pub who: String,
+    /// About which ticket.
+    pub ticket: String,
+    /// In which way.
+    pub by: &'static str,
+    /// Whether it goes on with what a server left that ended.
+    pub again: bool,
+    /// What about which calls.
+    pub lines: Vec<AuditLine>,
+}
+
+impl AuditNote {
+    /// Tells of them.
+    pub fn tell(&self) {
+        let who = cut(&self.who, NAME);
+        for AuditLine { call, tool, what } in &self.lines {
+            events::decision(who, &self.ticket, *call, tool, what, self.by, self.again);
+        }
     }
+}
+
+/// The tools of calls that wait, as lists of calls for people hold them, in words.
+pub fn tools(pending: &[serde_json::Value]) -> String {
+    let name = |call: &serde_json::Value| {
+        let text = |key: &str| call[key].as_str().unwrap_or_default().to_owned();
+        match text("server").as_str() {
+            "" => text("tool"),
+            server => format!("{server}/{}", text("tool")),
+        }
+    };
+    let mut names: Vec<String> = pending.iter().map(name).collect();
+    names.dedup();
+    cut(&names.join(", "), NAME).to_owned()
 }
 
 /// The tool of a call: behind `call` that of a server.

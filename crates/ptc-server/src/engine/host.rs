@@ -113,6 +113,25 @@ impl Host {
         Ok(Some(Arc::new(compiled)))
     }
 
+    /// The same with the log of turns where this server keeps none, and without it where it does: sessions that other servers
+    /// began may have it, or not.
+    pub fn toggled(&self) -> Host {
+        let mut parts = self.0.clone();
+        match parts.iter().position(|part| part.id == turnlog::ID) {
+            Some(at) => drop(parts.remove(at)),
+            None => parts.push(turnlog::absent()),
+        }
+        Host(parts)
+    }
+
+    /// The tools of a session that began with these, on whichever server. Those of a log that this server does not keep say so.
+    pub fn tools_named(&self, names: &[String]) -> Vec<OwnTool> {
+        let absent =
+            turnlog::absent().tools.into_iter().filter(|tool| !self.names().any(|name| name == tool.name));
+        let all = self.tools(None).into_iter().chain(absent);
+        all.filter(|tool| names.iter().any(|name| name == tool.name)).collect()
+    }
+
     /// The tools that a role leaves.
     pub fn tools(&self, role: Option<&Role>) -> Vec<OwnTool> {
         let all = self.0.iter().flat_map(|part| &part.tools);

@@ -63,21 +63,20 @@ pub use self::api::{
     Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, QueueState, Reply,
     Resource, ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
-pub(crate) use self::audit::TARGET as DECISION;
 use self::counts::Counts;
 use self::debug::{CallFacts, Ring};
 use self::gate::{Gate, Permit};
 use self::host::Host;
 use self::once::Once;
 use self::payload::Payload;
-use self::pulse::Pulse;
+use self::pulse::{Health, Pulse};
 pub use self::reason::Reason;
 use self::recordings::Recordings;
 use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
-pub use self::tickets::{Choice, Decided, Keys, Which, decisions_in_short};
+pub use self::tickets::{By, Choice, Decided, Keys, Which, decisions_in_short};
 use self::tickets::{Desk, Place};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
@@ -131,6 +130,8 @@ pub struct Engine {
     prelude: Option<Arc<Prelude>>,
     /// What sessions have that choose nothing: the prelude of all programs, and the server's own namespaces.
     session_prelude: Option<Arc<Prelude>>,
+    /// The same with the log of turns, or without it, for sessions that began on a server where that was otherwise.
+    other_prelude: OnceLock<Option<Arc<Prelude>>>,
     host: Host,
     /// The last turns, for programs that look at them.
     turns: Option<Arc<TurnLog>>,
@@ -239,13 +240,14 @@ impl Engine {
             false => None,
         };
         let shelf = parts.store.clone().map(|store| Shelf::new(store, settings.resource_bytes));
-        let pulse = parts.store.clone().map(Pulse::of);
+        let health = Arc::<Health>::default();
+        let pulse = parts.store.clone().map(|store| Pulse::of(store, health.clone()));
         let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
         let recordings = Recordings::open(&settings, &redactor).map_err(StartError::Settings)?;
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
-            watched: parts.store.clone().map(watch::watched),
+            watched: parts.store.clone().map(|store| watch::watched(store, health)),
             page: settings
                 .approval_page
                 .clone()
@@ -270,6 +272,7 @@ impl Engine {
                 .map(|sessions| Sessions::new(sessions, parts.store.map(Keeper::new))),
             prelude: parts.prelude,
             session_prelude,
+            other_prelude: OnceLock::new(),
             host,
             turns,
             warnings,
@@ -287,7 +290,7 @@ impl Engine {
             under_way: TaskTracker::new(),
             settings,
         });
-        if engine.sessions.is_some() || engine.desk.is_some() {
+        if engine.sessions.is_some() || engine.desk.is_some() || engine.pulse.is_some() {
             tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
         }
         if engine.once.is_some() {
@@ -360,12 +363,12 @@ impl Engine {
             let (caller, gone) = (caller.clone(), signals.gone.clone());
             let carried_out = async move {
                 let handling = engine.handle_once(&caller, known, args, &signals);
-                engine.watched(&caller, known, &signals, handling).await
+                engine.watched(&caller, known.name(), &signals, handling).await
             };
             return self.to_its_end(carried_out, gone).await;
         }
         let handling = self.handle_once(caller, known, args, &signals);
-        self.watched(caller, known, &signals, handling).await
+        self.watched(caller, known.name(), &signals, handling).await
     }
 
     /// Decides about calls that wait, for transports that have asked in their own way.
@@ -375,24 +378,25 @@ impl Engine {
         decided: Decided,
         mut signals: Signals,
     ) -> Result<Reply, CallError> {
-        signals.span = self.traces.begin(Tool::Approve.name(), caller, &Args::new(), &signals);
+        let name = decided.by.counted();
+        signals.span = self.traces.begin(name, caller, &Args::new(), &signals);
         if let Some(engine) = self.going_on(Tool::Approve, &signals) {
             let (caller, gone) = (caller.clone(), signals.gone.clone());
             let carried_out = async move {
                 let handling = engine.decide_once(&caller, decided, &signals);
-                engine.watched(&caller, Tool::Approve, &signals, handling).await
+                engine.watched(&caller, name, &signals, handling).await
             };
             return self.to_its_end(carried_out, gone).await;
         }
         let handling = self.decided(caller, decided, &signals);
-        self.watched(caller, Tool::Approve, &signals, handling).await
+        self.watched(caller, name, &signals, handling).await
     }
 
     /// Waits for a call that is handled; counts, traces and remembers it.
     async fn watched(
         &self,
         caller: &Caller,
-        known: Tool,
+        name: &'static str,
         signals: &Signals,
         handling: impl Future<Output = Handled>,
     ) -> Result<Reply, CallError> {
@@ -407,12 +411,12 @@ impl Engine {
             Ok(answered) => (Ok(answered.reply), answered.reason, answered.facts),
             Err(error) => (Err(error), Some(Reason::CANCELLED.name.to_owned()), CallFacts::default()),
         };
-        self.counts.add(known.name(), reason.as_deref());
+        self.counts.add(name, reason.as_deref());
         self.count_upstream(&facts);
         if let Some(span) = &signals.span {
             Traces::end(span, reply.as_ref().ok(), reason.as_deref(), &facts);
         }
-        self.record(caller, known, reason.as_deref(), facts, started, signals);
+        self.record(caller, name, reason.as_deref(), facts, started, signals);
         reply
     }
 
@@ -485,17 +489,17 @@ impl Engine {
     fn record(
         &self,
         caller: &Caller,
-        tool: Tool,
+        tool: &'static str,
         reason: Option<&str>,
         facts: CallFacts,
         started: Instant,
         signals: &Signals,
     ) {
-        let Some(ring) = self.ring.as_ref().filter(|_| tool != Tool::Debug) else { return };
+        let Some(ring) = self.ring.as_ref().filter(|_| tool != Tool::Debug.name()) else { return };
         let ms = ptc_host::now_ms();
         let call = debug::Call {
             request_id: &signals.request_id,
-            tool: tool.name(),
+            tool,
             reason,
             ts: text::moment(ms),
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -730,7 +734,7 @@ impl Engine {
     }
 }
 
-/// Ends sessions in time also when nobody asks for them.
+/// Ends sessions in time also when nobody asks for them, and looks whether a store that was away is back.
 async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -743,6 +747,9 @@ async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
         }
         if let Some(desk) = &engine.desk {
             desk.sweep().await;
+        }
+        if let Some(pulse) = &engine.pulse {
+            pulse.look_again().await;
         }
     }
 }

@@ -23,15 +23,17 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::api::{Approval, Args, CallError, Caller, Content, Reply, ResourceLink, Signals};
+use super::api::{Approval, Args, CallError, Caller, Content, Reply, ResourceLink, Signals, Transport};
 use super::lease::{lease_ms, renewal};
 use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
 use super::tickets::{Decided, Which};
 use super::tools::Tool;
 use super::{Answered, Engine, Handled, fixed, resources};
-use crate::effects::{Held, HeldJournal, StoreJournal};
+use crate::effects::{Held, HeldJournal, StoreJournal, call_scope, request_scope};
+use crate::events;
 
 /// How often what is older is looked for.
 pub const SWEEP: Duration = Duration::from_secs(10 * 60);
@@ -80,9 +82,16 @@ impl Once {
         Ok(Arc::new(HeldJournal::new(&self.journal, held, before)))
     }
 
-    /// Calls whose outcome is not known.
-    pub async fn gaps(&self) -> Result<Json, String> {
-        let gaps = self.apart(|journal| journal.gaps()).await?;
+    /// Calls of a caller whose outcome is not known. Those that belong to nobody, of plans for one, are told to whoever starts
+    /// the server.
+    pub async fn gaps(&self, caller: &Caller) -> Result<Json, String> {
+        let (own, local) = (caller.principal.clone(), caller.transport == Transport::Stdio);
+        let gaps = self.apart(move |journal| {
+            let mut gaps = journal.gaps()?;
+            gaps.retain(|gap| journal.owner(&gap.scope).map_or(local, |owner| *owner == *own));
+            Ok::<_, String>(gaps)
+        });
+        let gaps = gaps.await?;
         let entry = |gap: ptc_store::effects::Gap| {
             json!({"identity": gap.identity, "server": gap.server, "tool": gap.tool, "args": gap.args,
                    "begun": super::text::moment(gap.begun_ms)})
@@ -93,7 +102,7 @@ impl Once {
     /// Forgets what nobody asks for any more. Calls without an answer stay until somebody has looked at them.
     pub async fn sweep(&self) {
         let swept = self.apart(|journal| {
-            let kept = i64::try_from(journal.retention().as_millis()).unwrap_or(i64::MAX);
+            let kept = journal.retention_ms();
             journal.requests().sweep(kept).map_err(|error| error.to_string())?;
             journal.effects().sweep(kept, LASTING).map_err(|error| error.to_string())
         });
@@ -112,16 +121,30 @@ impl Once {
     /// Begins a request, or says why it is not run here and now.
     async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Came<'_> {
         let (scope, digest) = (scope.to_owned(), json!({"sha256": hash}).to_string());
+        let (tasks, runtime, own) = (self.tasks.clone(), self.runtime.clone(), self.journal.clone());
         let began = self.apart(move |journal| {
             let new = NewRequest { scope: &scope, tool: tool.name(), digest: digest.as_bytes() };
-            journal.requests().begin(&new, lease_ms()).map_err(|error| error.to_string())
+            let began = journal.requests().begin_within(&new, lease_ms(), journal.retention_ms());
+            let began = began.map_err(|error| error.to_string())?;
+            // From here on it is given back, even if nobody waits for it any more.
+            let lease = match &began {
+                Began::Held { lease, .. } => Some(lease.clone()),
+                _ => None,
+            };
+            Ok::<_, String>((
+                began,
+                Unclaimed { lease, journal: own, _counted: tasks.token(), tasks, runtime },
+            ))
         });
         let not = |answered: Answered| Came::Not(Box::new(answered));
         match began.await {
-            Ok(Began::Held { lease, again }) => Came::Ours(Claim::new(self, lease.clone()), lease, again),
-            Ok(Began::Done(kept)) => Came::Before(kept),
-            Ok(Began::Busy) => not(under_way()),
-            Ok(Began::Another) => {
+            Ok((Began::Held { lease, again }, unclaimed)) => {
+                unclaimed.claim();
+                Came::Ours(Claim::new(self, lease.clone()), lease, again)
+            }
+            Ok((Began::Done(kept), _)) => Came::Before(kept),
+            Ok((Began::Busy, _)) => not(under_way()),
+            Ok((Began::Another, _)) => {
                 not(wrong("this request key belongs to another request; take a new key for each request"))
             }
             Err(why) => not(not_begun(&why)),
@@ -151,6 +174,35 @@ enum Came<'o> {
     Before(Json),
     /// It is not run here and now.
     Not(Box<Answered>),
+}
+
+/// A request that was begun for somebody who may not wait for it any more. Dropped, it is given back: nobody runs it, and its
+/// client was told that nothing was done.
+struct Unclaimed {
+    lease: Option<Lease>,
+    journal: Arc<StoreJournal>,
+    tasks: TaskTracker,
+    runtime: Handle,
+    /// Goes after the lease has been given back, or the end of the server would not wait for that.
+    _counted: TaskTrackerToken,
+}
+
+impl Unclaimed {
+    /// Somebody carries it out from now on.
+    fn claim(mut self) {
+        self.lease = None;
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            let journal = self.journal.clone();
+            // One that cannot be given back now is free when its lease is over.
+            let given = move || drop(journal.requests().give_back(&lease));
+            self.tasks.spawn_blocking_on(given, &self.runtime);
+        }
+    }
 }
 
 /// A request that this server carries out. Dropped without a reply, it is given back.
@@ -275,7 +327,7 @@ impl Engine {
                 ));
             }
             (Some(_), None) => {
-                let scope = Some(format!("call:{}", resources::random_id::<16>()).into());
+                let scope = Some(call_scope(&caller.principal, &resources::random_id::<16>()).into());
                 return self.handle(caller, tool, args, &Signals { scope, ..signals.clone() }).await;
             }
             (Some(once), Some(key)) => (once, key),
@@ -283,25 +335,31 @@ impl Engine {
         if let Some(refused) = unusable(key) {
             return Ok(refused);
         }
-        let scope = format!("request:{}:{key}", caller.principal);
+        let scope = request_scope(&caller.principal, key);
         let hash = digest(&json!([tool.name(), args]));
         let (claim, lease, again) = match once.begin(&scope, tool, &hash).await {
             Came::Ours(claim, lease, again) => (claim, lease, again),
             Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
+        if again {
+            events::request_taken_over(&caller.principal, tool.name(), key);
+        }
         let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
             Ok(journal) => Some(journal),
             Err(why) => return Ok(not_begun(&why)),
         };
         let scoped = Signals {
             cancel: signals.cancel.child_token(),
-            scope: Some(scope.into()),
+            scope: Some(scope.as_str().into()),
             claim: Some((lease, hash.as_str().into())),
             journal,
             ..signals.clone()
         };
-        let handling = self.handle(caller, tool, args, &scoped);
+        let handling = async {
+            let answered = self.handle(caller, tool, args, &scoped).await?;
+            Ok::<_, CallError>(self.stale_with_made(once, &scope, answered).await)
+        };
         Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
     }
 
@@ -501,4 +559,37 @@ fn recalled(mut kept: Json) -> Handled {
     let approval = approval(&mut reply["approval"]);
     let reply = Reply { content, structured, is_error, approval, recalled: true };
     Ok(Answered::new(reply, kept["reason"].as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_store::Store;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_was_begun_when_nobody_waited_any_more_is_given_back() {
+        let once = Once::new(StoreJournal::new(Arc::new(Store::open(":memory:").expect("a store"))));
+        let begin = |scope: &str| {
+            let new = NewRequest { scope, tool: "lisp_eval", digest: b"one" };
+            once.journal.requests().begin(&new, lease_ms()).expect("the store answers")
+        };
+        let unclaimed = |lease| Unclaimed {
+            lease: Some(lease),
+            journal: once.journal.clone(),
+            _counted: once.tasks.token(),
+            tasks: once.tasks.clone(),
+            runtime: once.runtime.clone(),
+        };
+        for (scope, is_claimed) in [("left", false), ("claimed", true)] {
+            let Began::Held { lease, .. } = begin(scope) else { panic!("{scope} is new") };
+            match is_claimed {
+                true => unclaimed(lease).claim(),
+                false => drop(unclaimed(lease)),
+            }
+            once.finish().await;
+            let expected = matches!(begin(scope), Began::Held { again: false, .. });
+            assert_eq!(expected, !is_claimed, "{scope}");
+        }
+    }
 }

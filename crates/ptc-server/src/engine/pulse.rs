@@ -8,6 +8,8 @@ use ptc_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::events;
+
 /// How long a call waits for the store. Those who hold something there have lost it by then, if others are quicker.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,14 +38,47 @@ struct Inner<T> {
     fresh: Duration,
     /// Since when it is being asked.
     asking: Mutex<Option<Instant>>,
+    /// Whether the store is there, for all who ask it.
+    health: Arc<Health>,
     /// When it was last asked to the end, and what it answered.
     last: watch::Sender<Option<(Instant, Option<T>)>>,
 }
 
+/// Whether a store answers, told once for each change.
+#[derive(Debug, Default)]
+pub struct Health {
+    /// Since when it is away.
+    away: Mutex<Option<Instant>>,
+}
+
+impl Health {
+    /// It did not answer.
+    fn failed(&self, error: &str) {
+        let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        if away.is_none() {
+            *away = Some(Instant::now());
+            events::store_down(error);
+        }
+    }
+
+    /// It answered.
+    fn answered(&self) {
+        let away = self.away.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(since) = away {
+            events::store_up(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Whether it did not answer when it was last asked.
+    pub fn is_away(&self) -> bool {
+        self.away.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
 impl Pulse<()> {
     /// Whether a store takes changes.
-    pub fn of(store: Arc<Store>) -> Pulse<()> {
-        Pulse::asking(store, FRESH, |store| store.answers().map_err(|error| error.to_string()))
+    pub fn of(store: Arc<Store>, health: Arc<Health>) -> Pulse<()> {
+        Pulse::asking(store, health, FRESH, |store| store.answers().map_err(|error| error.to_string()))
     }
 }
 
@@ -51,11 +86,12 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
     /// Of a store that is asked this, and not again for a while.
     pub fn asking(
         store: Arc<Store>,
+        health: Arc<Health>,
         fresh: Duration,
         question: fn(&Arc<Store>) -> Result<T, String>,
     ) -> Pulse<T> {
         let (asking, last) = (Mutex::new(None), watch::Sender::new(None));
-        Pulse(Arc::new(Inner { store, question, fresh, asking, last }))
+        Pulse(Arc::new(Inner { store, question, fresh, asking, health, last }))
     }
 
     /// What the store says; nothing if it does not answer.
@@ -68,7 +104,17 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         let left = PROMPT.saturating_sub(self.ask().elapsed());
         match tokio::time::timeout(left, answers.changed()).await {
             Ok(Ok(())) => answers.borrow().as_ref().and_then(|(_, answered)| answered.clone()),
-            _ => None,
+            _ => {
+                self.0.health.failed(SILENT);
+                None
+            }
+        }
+    }
+
+    /// Asks again whether a store is back that was away; else nothing is asked.
+    pub async fn look_again(&self) {
+        if self.0.health.is_away() {
+            self.answer().await;
         }
     }
 
@@ -83,8 +129,9 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         let inner = self.0.clone();
         tokio::task::spawn_blocking(move || {
             let answered = (inner.question)(&inner.store);
-            if let Err(error) = &answered {
-                tracing::warn!(%error, "the store does not answer");
+            match &answered {
+                Ok(_) => inner.health.answered(),
+                Err(error) => inner.health.failed(error),
             }
             *inner.asking.lock().unwrap_or_else(PoisonError::into_inner) = None;
             inner.last.send_replace(Some((Instant::now(), answered.ok())));
@@ -99,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_is_there_answers_and_is_not_asked_again_at_once() {
-        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")));
+        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")), Arc::default());
         assert_eq!(pulse.answer().await, Some(()));
         let first = *pulse.0.last.borrow();
         assert_eq!(pulse.answer().await, Some(()));
@@ -110,7 +157,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_is_being_asked_for_too_long_does_not_answer() {
-        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")));
+        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")), Arc::default());
         let long_ago = Instant::now().checked_sub(PROMPT).expect("the machine runs for longer");
         *pulse.0.asking.lock().expect("nobody panics") = Some(long_ago);
         assert_eq!(pulse.answer().await, None, "nobody waits for it once more");

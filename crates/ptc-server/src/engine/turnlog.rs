@@ -176,7 +176,22 @@ pub fn part(log: &Arc<TurnLog>) -> HostNamespace {
             Err(error) => error,
         }),
     };
-    HostNamespace { id: "log", source: include_str!("log.clj"), tools: lists.chain([counters]).collect() }
+    HostNamespace { id: ID, source: SOURCE, tools: lists.chain([counters]).collect() }
+}
+
+/// The namespace.
+pub const ID: &str = "log";
+const SOURCE: &str = include_str!("log.clj");
+
+/// The namespace on a server that keeps no turns, for sessions that have it from another.
+pub fn absent() -> HostNamespace {
+    let tool = |name| OwnTool {
+        name,
+        run: Arc::new(|_, _| {
+            refused("not_available", "this server keeps no log of turns; start it with --turn-log-dir")
+        }),
+    };
+    HostNamespace { id: ID, source: SOURCE, tools: NAMES.map(tool).into() }
 }
 
 /// What every entry says about where it belongs.

@@ -7,7 +7,7 @@ use ptc_store::Store;
 use ptc_store::effects::Effects;
 use ptc_store::tickets::Tickets;
 
-use super::pulse::Pulse;
+use super::pulse::{Health, Pulse};
 use super::reason::Reason;
 use super::{Engine, Snapshot};
 
@@ -17,19 +17,19 @@ pub type Watched = Pulse<StoreCounts>;
 /// What a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
-    /// Programs that wait for a decision.
+    /// Programs that wait for a decision, without those that go on.
     pub tickets: u64,
     /// Calls that were begun and have no answer, those under way among them.
     pub unknown: u64,
 }
 
 /// Watches a store. It is asked for each scrape; those that come at the same time share a question.
-pub fn watched(store: Arc<Store>) -> Watched {
-    Pulse::asking(store, Duration::ZERO, counted)
+pub fn watched(store: Arc<Store>, health: Arc<Health>) -> Watched {
+    Pulse::asking(store, health, Duration::ZERO, counted)
 }
 
 fn counted(store: &Arc<Store>) -> Result<StoreCounts, String> {
-    let tickets = Tickets::new(store.clone()).count_all().map_err(|error| error.to_string())?;
+    let tickets = Tickets::new(store.clone()).count_waiting().map_err(|error| error.to_string())?;
     let open = Effects::new(store.clone()).open().map_err(|error| error.to_string())?;
     Ok(StoreCounts { tickets, unknown: open.iter().map(|open| open.calls).sum() })
 }

@@ -27,8 +27,8 @@ use super::identity::{BUILD, NAME};
 use super::incoming;
 use super::log::Log;
 use crate::engine::{
-    Args, CallError, Caller, Content, Decided, Engine, Progress, QueueState, Reply, ResourceLink, Signals,
-    ToolSpec, Transport, Which,
+    Args, By, CallError, Caller, Content, Decided, Engine, Progress, QueueState, Reply, ResourceLink,
+    Signals, ToolSpec, Transport, Which,
 };
 use crate::options::{LogLevel, Options};
 
@@ -148,7 +148,7 @@ impl Adapter {
             };
             let Some(choices) = choices else { break };
             let which = Which::Text(approval.ticket.clone());
-            let decided = Work::Decide(Decided { which, choices, program: None });
+            let decided = Work::Decide(Decided { by: By::Form, which, choices, program: None });
             reply = Box::pin(self.call(decided, &context)).await?;
         }
         Ok(CallToolResponse::Complete(result(reply)))
@@ -261,7 +261,7 @@ impl Work {
     fn name(&self) -> &str {
         match self {
             Work::Tool(name, _) => name,
-            Work::Decide(_) => "lisp_approve",
+            Work::Decide(decided) => decided.by.counted(),
         }
     }
 }
@@ -400,7 +400,7 @@ impl ServerHandler for Adapter {
                 let choices = approval::choices(&request.input_responses.unwrap_or_default())
                     .map_err(|why| ErrorData::invalid_params(why, None))?;
                 let program = arguments.get("program").and_then(Json::as_str).map(str::to_owned);
-                Work::Decide(Decided { which: Which::Text(ticket), choices, program })
+                Work::Decide(Decided { by: By::Form, which: Which::Text(ticket), choices, program })
             }
         };
         // Kept apart, because layers around this one move what they wait for.

@@ -10,7 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::identity::{BUILD, random};
-use crate::engine::DECISION;
+use crate::events;
 use crate::options::LogLevel;
 
 type Redact = dyn Fn(&str) -> String + Send + Sync;
@@ -67,7 +67,8 @@ impl Log {
 
     /// Writes a line, if its level is to be written.
     pub fn write(&self, level: LogLevel, event: &str, request_id: Option<&str>, fields: Json) {
-        if level < self.level {
+        debug_assert!(declared(event, &fields), "not declared: {event} {fields}");
+        if level < self.level && !events::named(event).is_some_and(|event| event.always) {
             return;
         }
         let ts = jiff::Timestamp::now().to_string();
@@ -77,6 +78,12 @@ impl Log {
         // In one piece, since stderr has no buffer. Nobody is left to tell if it is gone.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
+}
+
+/// Whether a line is one of those that are listed, with no other fields.
+fn declared(event: &str, fields: &Json) -> bool {
+    let names = || fields.as_object().into_iter().flat_map(Map::keys);
+    events::named(event).is_some_and(|event| names().all(|name| event.has(name)))
 }
 
 /// So many characters of a client's id for its request are written.
@@ -116,10 +123,12 @@ fn is_empty(fields: &Json) -> bool {
 }
 
 /// Whose events are log lines, and what they are called there; of spans and of other crates nothing.
-const TOLD: &[(&str, &str)] =
-    &[(DECISION, "decision"), (env!("CARGO_CRATE_NAME"), "engine"), ("ptc_upstream", "upstream")];
+const TOLD: &[(&str, &str)] = &[(env!("CARGO_CRATE_NAME"), "engine"), ("ptc_upstream", "upstream")];
 
 fn told(metadata: &Metadata<'_>) -> Option<&'static str> {
+    if let Some(event) = metadata.target().strip_prefix(events::TARGET).and_then(events::named) {
+        return Some(event.name);
+    }
     TOLD.iter().find(|(of, _)| metadata.target().starts_with(of)).map(|(_, event)| *event)
 }
 
@@ -158,6 +167,22 @@ struct EventFields(Map<String, Json>);
 
 impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 

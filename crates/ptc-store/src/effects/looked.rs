@@ -81,6 +81,44 @@ impl Effects {
             )?)
         })
     }
+
+    /// The same without calls that are being made: `lives` says whether the process that a row names still does.
+    pub fn left_open(&self, lives: impl Fn(&str) -> bool) -> Result<Vec<Open>, EffectError> {
+        let rows = self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            Ok::<_, EffectError>(tx.list(
+                "SELECT server, tool, maker, COUNT(*), MIN(begun_at) FROM
+                     (SELECT server, tool, begun_at, CASE WHEN made_until > ?2 THEN maker END AS maker FROM ptc_effects
+                      WHERE state = ?1 AND server <> '') AS begun
+                 GROUP BY server, tool, maker ORDER BY server, tool",
+                cells![BEGUN, now],
+                |row: &Row| {
+                    let open = Open {
+                        server: row.text(0)?,
+                        tool: row.text(1)?,
+                        calls: u64::try_from(row.int(3)?).unwrap_or_default(),
+                        oldest_ms: row.int(4)?,
+                    };
+                    Ok((row.maybe_text(2)?, open))
+                },
+            )?)
+        })?;
+        let mut all: Vec<Open> = Vec::new();
+        for (maker, open) in rows {
+            if maker.as_deref().is_some_and(&lives) {
+                continue;
+            }
+            match all.last_mut().filter(|last| (&last.server, &last.tool) == (&open.server, &open.tool)) {
+                Some(last) => {
+                    last.calls += open.calls;
+                    last.oldest_ms = last.oldest_ms.min(open.oldest_ms);
+                }
+                None => all.push(open),
+            }
+        }
+        all.sort_by_key(|open| std::cmp::Reverse(open.calls));
+        Ok(all)
+    }
 }
 
 fn known(row: &Row) -> Result<Known, String> {

@@ -175,7 +175,11 @@ impl Sessions {
             let version = rows::commit(tx, lease, meta, state)?;
             let answered = match along {
                 Some(Along::Reply(reply)) => requests::kept(tx, reply)?,
-                Some(Along::Ticket(ticket, ended)) => tickets::ended(tx, ticket, ended)?,
+                Some(Along::Ticket(ticket, ended)) => {
+                    // The ticket kept the session; without it what is stored here could be over at once.
+                    rows::grant_idle_time(tx, &lease.id)?;
+                    tickets::ended(tx, ticket, ended)?
+                }
                 None => true,
             };
             if !answered {

@@ -153,6 +153,18 @@ pub(super) fn touch(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Has an open session live for its idle time from now on, whatever its time was.
+pub(super) fn grant_idle_time(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    let now = tx.now_ms()?;
+    tx.run(
+        "UPDATE ptc_sessions SET ends_at = ?2 + idle_ms,
+             expires_at = CASE WHEN ?2 + idle_ms > expires_at THEN ?2 + idle_ms ELSE expires_at END
+         WHERE id = ?1 AND closed = 0",
+        cells![id, now],
+    )?;
+    Ok(())
+}
+
 /// The version of a session, if it is open and held by this lease.
 pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> {
     let now = tx.now_ms()?;

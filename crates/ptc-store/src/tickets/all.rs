@@ -18,6 +18,28 @@ impl Tickets {
         })
     }
 
+    /// How many programs of all owners wait for a decision. One that somebody goes on with does not wait.
+    pub fn count_waiting(&self) -> Result<u64, TicketError> {
+        self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            let count = tx.number(
+                "SELECT COUNT(*) FROM ptc_tickets
+                 WHERE used = 0 AND lease_until <= ?1 AND (expires_at > ?1 OR began_at IS NOT NULL)",
+                cells![now],
+            )?;
+            Ok(u64::try_from(count).unwrap_or_default())
+        })
+    }
+
+    /// Whom a ticket belongs to, open or not.
+    pub fn owner(&self, id: &str) -> Result<Option<String>, TicketError> {
+        self.store.read(|tx| {
+            let found =
+                tx.first("SELECT owner FROM ptc_tickets WHERE id = ?1", cells![id], |row| row.text(0))?;
+            Ok(found)
+        })
+    }
+
     /// How many tickets of all owners are open.
     pub fn count_all(&self) -> Result<u64, TicketError> {
         self.store.read(|tx| {

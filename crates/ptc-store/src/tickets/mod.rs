@@ -213,6 +213,11 @@ impl Tickets {
     /// Drops what is sealed in tickets that expired and forgets tickets whose time is over for long; says how many
     /// were forgotten.
     pub fn sweep(&self) -> Result<u64, TicketError> {
+        self.sweep_telling(|_, _| {})
+    }
+
+    /// The same, and tells of each ticket that expired: its owner and its id. Of several servers on the store, one is told.
+    pub fn sweep_telling(&self, mut tell: impl FnMut(&str, &str)) -> Result<u64, TicketError> {
         let mut forgotten = 0;
         loop {
             // Looking costs no write, and mostly there is nothing.
@@ -221,7 +226,8 @@ impl Tickets {
             }
             let (expired, gone) = self.store.upkeep("tickets", |tx| rows::sweep(tx, SWEPT))?;
             forgotten += gone;
-            if expired == 0 && gone == 0 {
+            expired.iter().for_each(|(id, owner)| tell(owner, id));
+            if expired.is_empty() && gone == 0 {
                 return Ok(forgotten);
             }
         }

@@ -223,10 +223,11 @@ pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
 }
 
 /// Drops what is sealed in tickets that expired before they were taken, and forgets tickets whose time is over for long.
-pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError> {
+/// Says which expired, with their owners, and how many were forgotten.
+pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(Vec<(String, String)>, u64), StoreError> {
     let now = tx.now_ms()?;
-    let mut emptied = 0;
-    for id in expired(tx, now, most)? {
+    let mut emptied = Vec::new();
+    for (id, owner) in expired(tx, now, most)? {
         // Somebody may have taken it since.
         let swept = tx.run(
             "UPDATE ptc_tickets SET used = ?2 WHERE id = ?1 AND used = 0 AND began_at IS NULL",
@@ -234,7 +235,7 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
         )?;
         if swept > 0 {
             empty(tx, &id)?;
-            emptied += 1;
+            emptied.push((id, owner));
         }
     }
     let over = over(tx, now, most)?;
@@ -245,12 +246,12 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
     Ok((emptied, over.len() as u64))
 }
 
-/// Tickets that expired before they were taken.
-fn expired(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<String>, StoreError> {
+/// Tickets that expired before they were taken, with their owners.
+fn expired(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<(String, String)>, StoreError> {
     tx.list(
-        "SELECT id FROM ptc_tickets WHERE used = 0 AND expires_at <= ?1 AND began_at IS NULL LIMIT ?2",
+        "SELECT id, owner FROM ptc_tickets WHERE used = 0 AND expires_at <= ?1 AND began_at IS NULL LIMIT ?2",
         cells![now, most],
-        |row| row.text(0),
+        |row| Ok((row.text(0)?, row.text(1)?)),
     )
 }
 

@@ -8,6 +8,7 @@
 //! remembers ([`EffectJournal::remembers`]) has all of that, and a scope that runs again is told the same.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,10 @@ pub trait EffectJournal: Send + Sync {
     /// Writes down what came of a call.
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String>;
 
+    /// Takes back that a call is about to be made: it was not sent, because whoever wanted it did not wait until it was written
+    /// down. A journal that cannot do that keeps it as one whose outcome is not known.
+    fn take_back(&self, _scope: &str, _identity: &str) {}
+
     /// What is known of a call that was begun when its scope ran before, without beginning it. Nothing where the journal does
     /// not tell: then [`EffectJournal::begin`] does.
     fn known(&self, _scope: &str, _identity: &str) -> Result<Option<Begun>, String> {
@@ -87,6 +92,11 @@ pub trait EffectJournal: Send + Sync {
     /// Whether `begin` and `done` may block. One that never does is asked in place, else a thread that may wait asks.
     fn blocks(&self) -> bool {
         true
+    }
+
+    /// How long a call waits for it: a store that hangs must not hold a program for all of its time.
+    fn patience(&self) -> Duration {
+        PATIENCE
     }
 
     /// Whether calls that are made under a number (see [`numbered`]) have it in front of their identities: for a journal
@@ -251,28 +261,58 @@ impl RunJournal {
     pub async fn begin(&self, identity: &str, server: &str, tool: &str, args: Json) -> Result<Begun, String> {
         let (journal, scope) = (self.journal.clone(), self.scope.clone());
         let (identity, server, tool) = (identity.to_owned(), server.to_owned(), tool.to_owned());
-        apart(self.journal.blocks(), move || {
+        let waiting = Waiting::default();
+        let waited = waiting.clone();
+        let begun = self.apart(&waiting, move || {
             let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
-            journal.begin(&scope, &call)
-        })
-        .await
+            let begun = journal.begin(&scope, &call);
+            // Whoever wanted the call was told that nothing was sent.
+            if !waited.deliver() && begun == Ok(Begun::Fresh) {
+                journal.take_back(&scope, &identity);
+            }
+            begun
+        });
+        begun.await
     }
 
     /// What is known of a call that was begun before.
     pub async fn known(&self, identity: &str) -> Result<Option<Begun>, String> {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
-        apart(self.journal.blocks(), move || journal.known(&scope, &identity)).await
+        let waiting = Waiting::default();
+        self.apart(&waiting, move || journal.known(&scope, &identity)).await
     }
 
     /// Writes down what came of a call, and says whether it is written down. Goes on even if nobody waits for it any more.
     pub async fn done(&self, identity: &str, answer: Json) -> bool {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
-        let written = apart(self.journal.blocks(), move || journal.done(&scope, &identity, &answer));
-        let written = written.await;
+        let waiting = Waiting::default();
+        let written = self.apart(&waiting, move || journal.done(&scope, &identity, &answer)).await;
         if let Err(why) = &written {
             tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
         }
         written.is_ok()
+    }
+}
+
+impl RunJournal {
+    /// Does something with the journal, which goes on even if it takes too long and nobody waits for it any more.
+    async fn apart<T: Send + 'static>(
+        &self,
+        waiting: &Waiting,
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        if !self.journal.blocks() {
+            return work();
+        }
+        let _leaving = Leaving(waiting);
+        let mut asked = tokio::task::spawn_blocking(work);
+        let answered = match tokio::time::timeout(self.journal.patience(), &mut asked).await {
+            Ok(answered) => answered,
+            Err(_) if waiting.leave() => return Err(SILENT.to_owned()),
+            // It was delivered at this moment.
+            Err(_) => asked.await,
+        };
+        answered.map_err(|error| error.to_string())?
     }
 }
 
@@ -322,6 +362,40 @@ pub(super) async fn apart<T: Send + 'static>(
         return work();
     }
     tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+}
+
+/// How long a call waits for a journal.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What is said of a journal that takes longer.
+const SILENT: &str = "the journal did not answer in time";
+
+/// Whether somebody waits for what a journal does: of whoever does it and whoever waits, one settles it.
+#[derive(Clone, Default)]
+struct Waiting(Arc<AtomicU8>);
+
+const WAITS: u8 = 0;
+const DELIVERED: u8 = 1;
+const LEFT: u8 = 2;
+
+impl Waiting {
+    /// Whoever waits gets it; false if nobody does any more.
+    fn deliver(&self) -> bool {
+        self.0.compare_exchange(WAITS, DELIVERED, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Nobody waits any more; false if it was delivered before.
+    fn leave(&self) -> bool {
+        self.0.compare_exchange(WAITS, LEFT, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+}
+
+/// Leaves when it is dropped: a program that is stopped waits for nothing.
+struct Leaving<'w>(&'w Waiting);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
 }
 
 /// A result or fault as it is kept.

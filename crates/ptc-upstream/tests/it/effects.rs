@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -154,6 +155,78 @@ impl EffectJournal for Memory {
     fn saw(&self, identity: &str, answer: Json) {
         self.pending.lock().expect("no panics").push((identity.to_owned(), answer));
     }
+}
+
+/// A journal that hangs in one of its methods until it is let go.
+struct Hanging {
+    book: Book,
+    at: &'static str,
+    free: Mutex<Receiver<()>>,
+    hangs: AtomicBool,
+    /// What it did after that.
+    late: Mutex<Sender<&'static str>>,
+}
+
+impl Hanging {
+    fn new(at: &'static str) -> (Arc<Hanging>, Sender<()>, Receiver<&'static str>) {
+        let ((free, freed), (late, did)) = (channel(), channel());
+        let (free_end, late_end) = (Mutex::new(freed), Mutex::new(late));
+        let book = Book::default();
+        let hanging = Hanging { book, at, free: free_end, hangs: (at == "begin").into(), late: late_end };
+        (Arc::new(hanging), free, did)
+    }
+
+    fn hang(&self, at: &'static str) {
+        if self.at == at {
+            self.free.lock().expect("no panics").recv().expect("it is let go");
+            self.late.lock().expect("no panics").send(at).expect("somebody listens");
+        }
+        // Whatever comes next.
+        self.hangs.store(self.at == "done", Ordering::SeqCst);
+    }
+}
+
+impl EffectJournal for Hanging {
+    fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        self.hang("begin");
+        self.book.begin(scope, call)
+    }
+
+    fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        self.hang("done");
+        self.book.done(scope, identity, answer)
+    }
+
+    fn take_back(&self, scope: &str, identity: &str) {
+        self.book.calls.lock().expect("no panics").remove(&(scope.to_owned(), identity.to_owned()));
+        self.late.lock().expect("no panics").send("take_back").expect("somebody listens");
+    }
+
+    fn patience(&self) -> Duration {
+        // Only what hangs is not waited for.
+        if self.hangs.load(Ordering::SeqCst) { Duration::ZERO } else { Duration::from_secs(3600) }
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_hangs_holds_no_program_and_what_it_begins_late_is_taken_back() {
+    let world = world();
+    let runtime = start(&[&world]).await;
+    let (journal, free, did) = Hanging::new("begin");
+    let run = runtime.context(Caps::default(), Policy::open()).journalled("a", journal.clone());
+    let told = value(&run, "(:message (tool/call 's/write {:n 1}))").await;
+    assert!(told.contains("nothing was sent") && told.contains("did not answer in time"), "{told}");
+    assert_eq!(journal.book.told(), [] as [Json; 0]);
+    free.send(()).expect("it hangs");
+    assert_eq!((did.recv(), did.recv()), (Ok("begin"), Ok("take_back")));
+    assert_eq!(journal.book.told(), [] as [Json; 0], "nobody has to look for it");
+
+    let (journal, free, did) = Hanging::new("done");
+    let run = runtime.context(Caps::default(), Policy::open()).journalled("b", journal.clone());
+    assert_eq!(value(&run, "(:ok (tool/call 's/write {:n 2}))").await, "true", "its outcome is known");
+    assert_eq!(journal.book.told()[0][1], Json::Null);
+    free.send(()).expect("it hangs");
+    assert_eq!(did.recv(), Ok("done"));
 }
 
 #[tokio::test]

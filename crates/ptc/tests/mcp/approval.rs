@@ -374,11 +374,138 @@ fn what_waits_is_listed_and_counted_and_who_decides_what_is_logged() {
     let [line] = lines.as_slice() else { panic!("one decision: {lines:?}") };
     let told = &line["fields"];
     assert_eq!((&line["level"], &told["who"]), (&json!("info"), &before[0]["owner"]));
+    assert_eq!((&told["by"], &told["again"]), (&json!("model"), &json!(false)));
     assert_eq!(
         (&told["ticket"], &told["tool"], &told["decision"]),
         (id, &json!("crm/put"), &json!("approved"))
     );
     assert!(!line.to_string().contains("\"n\""), "no arguments: {line}");
+}
+
+/// The lines of an event in a log.
+fn logged(log: &[String], event: &str) -> Vec<Json> {
+    let lines = log.iter().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    lines.filter(|line| line["event"] == event).map(|line| line["fields"].clone()).collect()
+}
+
+#[test]
+fn decisions_are_logged_at_every_level_with_the_way_in_which_they_were_made() {
+    let world = World::new();
+    let flags = [world.tools("writes"), ["--log-level", "error"].map(str::to_owned).to_vec()].concat();
+    let mut server = StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let waits = server.call(1, "lisp_eval", json!({"program": program("(:ok (put 1))")}));
+    let ended = server.call(2, "lisp_approve", json!({"ticket": ticket(&waits).expect("a ticket")}));
+    assert_eq!(text(&ended), "user=> true", "{ended}");
+    let log = server.whole_log();
+    let told = logged(&log, "decision");
+    assert_eq!(told.len(), 1, "{log:?}");
+    assert_eq!((&told[0]["by"], &told[0]["who"]), (&json!("model"), &json!("local")));
+    assert!(told[0]["call"].is_u64() && told[0]["again"] == false, "no texts: {told:?}");
+    assert!(logged(&log, "tools_call_stop").is_empty(), "which is not for this level");
+}
+
+#[test]
+fn a_role_token_is_called_by_its_id_and_a_renewed_one_decides_on_the_page() {
+    let world = World::new();
+    let tools = ["lisp_session_start", "lisp_session_eval", "lisp_result"];
+    let policy = json!({"default_role": "one", "outer_policy": {"mcp_tools": tools}, "roles": {"one": {}}});
+    let policy = world.folder.file("policy.json", &policy.to_string());
+    let bearer = |letter: &str| format!("Bearer {}", letter.repeat(32));
+    let start = |letter: &str| {
+        let entry = json!({"id": "ann", "token_literal": letter.repeat(32), "roles": ["one"]});
+        let tokens = world.folder.file("tokens.json", &json!({"tokens": [entry]}).to_string());
+        let flags = world.flags("writes");
+        let own = ["--sessions", "--http-role-tokens", &tokens, "--session-roles", &policy];
+        HttpServer::start(&flags.iter().map(String::as_str).chain(own).collect::<Vec<_>>())
+    };
+    let first = start("a");
+    let token = bearer("a");
+    let mcp = first.open(&[("authorization", &token)]);
+    let headers = [("authorization", token.as_str()), ("mcp-session-id", mcp.as_str())];
+    let ask = |tool: &str, given: Json| {
+        first.post(&headers, &crate::support::call(7, tool, given)).json()["result"].clone()
+    };
+    let session = ask("lisp_session_start", json!({}))["structuredContent"]["session_id"].clone();
+    let waits = ask("lisp_session_eval", json!({"session_id": session, "program": program("(:ok (put 1))")}));
+    let id = self::waits(&waits).unwrap_or_else(|| panic!("{waits}"));
+    drop(first);
+    let listed = |owner: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+        let store = world.path("store.db");
+        let output =
+            command.args(["tickets", "--json", "--owner", owner, "--store", &store]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(listed("ann").contains(&id) && !listed("ben").contains(&id));
+    let mut second = start("b");
+    let call = waits["structuredContent"]["pending"][0]["call"].clone();
+    let body = json!({"id": id, "calls": [call], "decision": "approve"}).to_string();
+    let decide = |token: &str| {
+        let headers = [("authorization", token), ("content-type", "application/json")];
+        second.raw("POST", "/approvals/decide", &headers, body.as_bytes())
+    };
+    assert_eq!(decide(&token).status, 401, "the old token opens nothing");
+    let told = decide(&bearer("b")).json();
+    assert_eq!((&told["error"], &told["text"]), (&json!(false), &json!("user=> true")), "{told}");
+    let log = second.whole_log();
+    let decisions = logged(&log, "decision");
+    assert_eq!(decisions.len(), 1, "{log:?}");
+    let line = &decisions[0];
+    assert_eq!((&line["who"], &line["by"], &line["ticket"]), (&json!("ann"), &json!("page"), &json!(id)));
+}
+
+/// Holds the right to write to a store until its input ends.
+const HOLD: &str = "
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+held.execute('BEGIN IMMEDIATE')
+print('held', flush=True)
+sys.stdin.read()
+held.rollback()
+";
+
+#[test]
+fn metrics_and_log_say_that_the_store_is_away_and_back_and_that_an_outcome_is_unknown() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
+    use ptc_store::effects::{Effects, NewEffect};
+
+    let world = World::new();
+    let flags = [world.tools("writes"), vec!["--http-metrics".to_owned()]].concat();
+    let mut server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let session = server.open(&[]);
+    let gauge = |name: &str| {
+        let page = server.raw("GET", "/metrics", &[], b"").body;
+        let line = page.lines().find(|line| line.starts_with(&format!("{name}{{"))).map(str::to_owned);
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    let all = || ["ptc_store_up", "ptc_outcomes_unknown", "ptc_store_failures_total"].map(gauge);
+    assert_eq!(all(), [Some(1), Some(0), Some(0)]);
+    let store = std::sync::Arc::new(ptc_store::Store::open(&world.path("store.db")).unwrap());
+    let args = json!({});
+    let lost = NewEffect { identity: "abc", server: "crm", tool: "put", args: &args };
+    Effects::new(store).begin("call:local:1", &lost).unwrap();
+    assert_eq!(all(), [Some(1), Some(1), Some(0)]);
+    let mut holder = Command::new("python3")
+        .args(["-c", HOLD, &world.path("store.db")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(holder.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    assert_eq!(gauge("ptc_store_up"), Some(0));
+    assert_eq!(server.raw("GET", "/ready", &[], b"").status, 503);
+    let failed = server.call(&session, 7, "lisp_eval", json!({"program": program("(:ok (put 1))")}));
+    assert_eq!(failed["isError"], true, "{failed}");
+    assert_eq!(gauge("ptc_store_failures_total"), Some(1), "{failed}");
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+    crate::support::eventually("the store is back", || gauge("ptc_store_up") == Some(1));
+    let log = server.whole_log();
+    assert_eq!((logged(&log, "store_down").len(), logged(&log, "store_up").len()), (1, 1), "{log:?}");
 }
 
 /// A copy is made while the server runs. Elsewhere, with nothing but the copy, a program that waits goes on.

@@ -107,11 +107,11 @@ impl Engine {
             object.extend(told);
         }
         if let (Op::Stats, Some(once)) = (&question.op, &self.once)
-            && let Ok(Json::Array(gaps)) = once.gaps().await
+            && let Ok(Json::Array(gaps)) = once.gaps(caller).await
         {
             let mut few: Vec<Json> = gaps.iter().take(GAPS).cloned().collect();
             if caller.transport == Transport::Http {
-                // They may be anybody's: what was sent is for whoever runs the server.
+                // They are of all clients with the same token: what was sent is for whoever runs the server.
                 few.iter_mut().filter_map(Json::as_object_mut).for_each(|gap| drop(gap.remove("args")));
             }
             object["outcome_unknown"] = json!({"count": gaps.len(), "calls": few});

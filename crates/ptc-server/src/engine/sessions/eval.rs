@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::again;
 use super::super::api::{Args, CallError, Caller, Signals};
 use super::super::args::EvalArgs;
+use super::super::audit::AuditNote;
 use super::super::context::Context;
 use super::super::envelope::{self, Family};
 use super::super::eval::{shown, validated};
@@ -114,7 +115,7 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        (permit, receipt): (Permit, Receipt),
+        (permit, receipt, note): (Permit, Receipt, &AuditNote),
         signals: &Signals,
     ) -> Result<Ended, ResumeError> {
         let gone = |message: &str| Err(ResumeError::Unused(Box::new(stale(message))));
@@ -134,6 +135,7 @@ impl Engine {
             reservation.give_back().await;
             return Err(refused);
         }
+        note.tell();
         let made = resumption.calls_made("call");
         let calls = self.calls(caller, session.grants.clone(), signals).resumed(made);
         let schema = head.schema.as_ref().and_then(|schema| OutputSchema::parse(schema).ok());

@@ -295,11 +295,10 @@ impl Engine {
         recipe: Recipe,
     ) -> Result<Frozen, SessionError> {
         let hash = recipe.hash.clone();
-        let mut own = self.host.tools(None);
-        own.retain(|tool| recipe.tools.iter().any(|name| name == tool.name));
+        let own = self.host.tools_named(&recipe.tools);
         let store = self.preludes.clone().filter(|_| settings.allow_prelude_write);
         let frozen = match recipe.from {
-            Provenance::Server => Frozen::of_server(self.session_prelude.clone(), own),
+            Provenance::Server => Frozen::of_server(self.prelude_of(hash.as_deref()).await, own),
             Provenance::Chosen => Frozen { own, ..apart(move || recompiled(recipe)).await? },
             Provenance::Writing => {
                 let Some(store) = store else {
@@ -316,6 +315,32 @@ impl Engine {
                 hash.as_deref().unwrap_or("(none)"),
                 frozen.hash().unwrap_or("(none)"),
             ))),
+        }
+    }
+}
+
+impl Engine {
+    /// The prelude of a session that chose none and began with one of this hash: that of this server, with the log of turns or
+    /// without, whichever the session has.
+    async fn prelude_of(&self, hash: Option<&str>) -> Option<Arc<Prelude>> {
+        let hash_of =
+            |prelude: &Option<Arc<Prelude>>| prelude.as_ref().map(|one| one.artifact_hash().to_owned());
+        if hash_of(&self.session_prelude).as_deref() == hash {
+            return self.session_prelude.clone();
+        }
+        let other = match self.other_prelude.get() {
+            Some(other) => other.clone(),
+            None => {
+                let (host, prelude) = (self.host.toggled(), self.prelude.clone());
+                // One that cannot be compiled is none that a session has.
+                let other =
+                    apart(move || Ok(host.with(prelude.as_ref()).ok().flatten())).await.ok().flatten();
+                self.other_prelude.get_or_init(|| other).clone()
+            }
+        };
+        match hash_of(&other).as_deref() == hash {
+            true => other,
+            false => self.session_prelude.clone(),
         }
     }
 }

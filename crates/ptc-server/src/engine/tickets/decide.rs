@@ -11,7 +11,7 @@ use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 
 use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
-use super::super::audit;
+use super::super::audit::{self, AuditLine, AuditNote};
 use super::super::debug::CallFacts;
 use super::super::eval::Ran;
 use super::super::evaluate;
@@ -19,119 +19,22 @@ use super::super::gate::Permit;
 use super::super::lease::lease_ms;
 use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
-use super::super::text::{cut, moment};
+use super::super::text::moment;
 use super::super::tools::Tool;
 use super::super::trace::Execution;
 use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
-use super::parked::{Before, Parked, edited, target};
+use super::choice::{Decided, Which};
+use super::parked::{Before, Parked, target};
 use super::settle::{Ended, Holding, given_back, is_final, rejected, settle};
 use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
-/// A decision about some of the calls that wait.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    /// Their numbers; all of them unless told.
-    pub calls: Option<Vec<u64>>,
-    /// What is to become of them. An edit holds the arguments of the tool alone.
-    pub decision: Decision,
-}
-
-/// Which ticket is meant.
-#[derive(Clone, Debug)]
-pub enum Which {
-    /// The one with this text.
-    Text(String),
-    /// The one with this id, for callers who were shown it.
-    Id(String),
-}
-
-/// What a caller decided.
-#[derive(Clone, Debug)]
-pub struct Decided {
-    /// About which ticket.
-    pub which: Which,
-    /// What.
-    pub choices: Vec<Choice>,
-    /// The program that the caller believes it to be about.
-    pub program: Option<String>,
-}
-
 /// Why a program is over whose calls are rejected after they were approved.
 const LEFT: &str = "they had been approved, and the server that went on with the program ended";
 /// Tickets of one program that `lisp_result` follows.
 const MOST_TICKETS: usize = 10_000;
-/// Characters of a reason for rejecting.
-const REASON_CHARS: usize = 2_000;
-
-impl Decided {
-    /// Reads the arguments of one of the three tools.
-    fn read(tool: Tool, mut args: Args) -> Result<Decided, String> {
-        let Some(Json::String(ticket)) = args.remove("ticket") else {
-            return Err("argument `ticket` is required: the text that came with approval_required".to_owned());
-        };
-        let calls = match (args.remove("calls"), args.remove("call")) {
-            (Some(_), Some(_)) => return Err("give `call` or `calls`, not both".to_owned()),
-            (None | Some(Json::Null), None | Some(Json::Null)) => None,
-            (Some(Json::Array(calls)), _) => Some(calls),
-            (_, Some(call)) => Some(vec![call]),
-            (Some(_), None) => return Err("argument `calls` must be a list of numbers".to_owned()),
-        };
-        let numbers = |calls: Vec<Json>| calls.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
-        let calls = match calls.map(numbers) {
-            Some(None) => return Err("calls are named by the numbers in `pending`".to_owned()),
-            Some(Some(calls)) => Some(calls),
-            None => None,
-        };
-        let decision = match tool {
-            Tool::Approve => Decision::Approve,
-            Tool::Reject => match args.remove("reason") {
-                None | Some(Json::Null) => Decision::Reject("rejected".to_owned()),
-                Some(Json::String(why)) => Decision::Reject(why.chars().take(REASON_CHARS).collect()),
-                Some(_) => return Err("argument `reason` must be a string".to_owned()),
-            },
-            _ => match args.remove("args") {
-                Some(args @ Json::Object(_)) => Decision::Edit(args),
-                _ => {
-                    return Err("argument `args` must be an object: the new arguments of the call".to_owned());
-                }
-            },
-        };
-        if let Some(name) = args.keys().next() {
-            return Err(format!("unknown argument `{}`", cut(name, 64)));
-        }
-        let choices = vec![Choice { calls, decision }];
-        Ok(Decided { which: Which::Text(ticket), choices, program: None })
-    }
-
-    /// Decisions by the numbers of calls that wait.
-    fn decisions(&self, parked: &Parked) -> Result<Vec<(u64, Decision)>, String> {
-        let pending = parked.held.pending();
-        let mut decisions = Vec::new();
-        for choice in &self.choices {
-            let all = || pending.iter().map(|call| call.id).collect();
-            let calls: Vec<u64> = choice.calls.clone().unwrap_or_else(all);
-            if matches!(choice.decision, Decision::Edit(_)) && calls.len() != 1 {
-                return Err("several calls wait; say with `call` whose arguments these are".to_owned());
-            }
-            for id in calls {
-                let call = pending.iter().find(|call| call.id == id);
-                let call = call.ok_or_else(|| format!("call {id} does not wait for a decision"))?;
-                let decision = match &choice.decision {
-                    Decision::Edit(args) => edited(call, args.clone())?,
-                    other => other.clone(),
-                };
-                decisions.push((id, decision));
-            }
-        }
-        match decisions.is_empty() {
-            true => Err("nothing is decided; name at least one call that waits".to_owned()),
-            false => Ok(decisions),
-        }
-    }
-}
 
 impl Engine {
     /// One of the three tools.
@@ -198,15 +101,20 @@ impl Engine {
         };
         let (at, owner, wanted) = (desk.clone(), account(caller), id.clone());
         let taken = apart(move |waited| at.take(&wanted, &owner, parked, decisions, waited)).await;
-        let (taken, head, resumption) = match taken {
+        let (taken, head, resumption, lines) = match taken {
             Ok(taken) => taken,
             Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
+        let (who, again) = (account(caller).to_string(), taken.again);
+        let note = AuditNote { who, ticket: id, by: decided.by.name(), again, lines };
         let holding = Holding::of(&desk.tickets, &taken.lease);
         let over = ruling::ends(&taken.decided).then(|| LEFT.to_owned()).or(unfit);
         let handled = match over {
-            Some(because) => Ok(self.end(desk, taken, &head.before, &because).await),
-            None => self.go_on_with(caller, desk, (taken, permit), (head, resumption), signals).await,
+            Some(because) => Ok(self.end(desk, taken, &head.before, &because, &note).await),
+            None => {
+                let held = HeldTicket { taken, permit, note };
+                self.go_on_with(caller, desk, held, (head, resumption), signals).await
+            }
         };
         drop(holding);
         handled
@@ -217,10 +125,11 @@ impl Engine {
         &self,
         caller: &Caller,
         desk: &Desk,
-        (taken, permit): (TakenTicket, Permit),
+        held: HeldTicket,
         (head, resumption): (Head, Resumption),
         signals: &Signals,
     ) -> Handled {
+        let HeldTicket { taken, permit, note } = held;
         // A ticket that is taken again finds what was sent before.
         let scope: Arc<str> = scope_of(taken.lease.id()).into();
         let tickets = desk.tickets.clone();
@@ -240,7 +149,7 @@ impl Engine {
         let ended = tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
-            ended = self.go_on(caller, head, resumption, (permit, &taken), signals) => Some(ended),
+            ended = self.go_on(caller, head, resumption, (permit, &taken, &note), signals) => Some(ended),
         };
         let Some(ended) = ended else {
             // Another server goes on at once if the same is decided again, as if this one had been killed.
@@ -249,7 +158,7 @@ impl Engine {
         };
         match ended {
             Err(ResumeError::Unused(why)) if rejects && is_final(&why) => {
-                Ok(self.end(desk, taken, &before, &message_of(&why)).await)
+                Ok(self.end(desk, taken, &before, &message_of(&why), &note).await)
             }
             Err(ResumeError::Unused(why)) => {
                 // Nothing was done now: the ticket can be used as before.
@@ -263,10 +172,18 @@ impl Engine {
     }
 
     /// Ends a program whose calls are rejected and that does not go on, and says what it has made.
-    async fn end(&self, desk: &Desk, taken: TakenTicket, before: &Before, because: &str) -> Answered {
+    async fn end(
+        &self,
+        desk: &Desk,
+        taken: TakenTicket,
+        before: &Before,
+        because: &str,
+        note: &AuditNote,
+    ) -> Answered {
         let tickets = desk.tickets.clone();
         match self.made(desk, taken.lease.id(), Some(before)).await {
             Ok(made) => {
+                note.tell();
                 let over = Ended::Over(Box::new(made.tell(rejected(because), None)));
                 settle(tickets, taken, over).await
             }
@@ -365,7 +282,7 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        (permit, taken): (Permit, &TakenTicket),
+        (permit, taken, note): (Permit, &TakenTicket, &AuditNote),
         signals: &Signals,
     ) -> Result<Ended, ResumeError> {
         // A ticket of an earlier version does not say who began.
@@ -373,13 +290,14 @@ impl Engine {
         let caller = &Caller { owner: owner.unwrap_or_else(|| caller.owner.clone()), ..caller.clone() };
         if head.session.is_some() {
             let receipt = Receipt::Ticket(taken.lease.clone());
-            return self.session_goes_on(caller, head, resumption, (permit, receipt), signals).await;
+            return self.session_goes_on(caller, head, resumption, (permit, receipt, note), signals).await;
         }
         if head.grants != self.grants_digest(&Grants::all(), None) {
             return Err(ResumeError::Unused(Box::new(stale(
                 "what programs may use has changed since the program began",
             ))));
         }
+        note.tell();
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(caller, Grants::all(), signals).resumed(resumption.calls_made("call"));
         let (program, noted) =
@@ -463,6 +381,16 @@ impl Engine {
     }
 }
 
+/// A ticket that was taken, with what its program needs to go on.
+struct HeldTicket {
+    taken: TakenTicket,
+    permit: Permit,
+    note: AuditNote,
+}
+
+/// A ticket that was taken, how its program began, how it goes on, and what is to be told of the decision.
+type Taken = (TakenTicket, Head, Resumption, Vec<AuditLine>);
+
 /// Why a ticket was not taken.
 enum NotTaken {
     /// The store says so.
@@ -496,7 +424,7 @@ impl Desk {
         parked: Parked,
         decisions: Vec<(u64, Decision)>,
         waited: &AtomicBool,
-    ) -> Result<(TakenTicket, Head, Resumption), NotTaken> {
+    ) -> Result<Taken, NotTaken> {
         let Parked { head, held } = parked;
         let lines = audit::lines(held.pending(), &decisions);
         let asked = Resumption::new(held.clone(), decisions)
@@ -508,12 +436,11 @@ impl Desk {
         // What was decided first stays, with its reasons.
         let first = ruling::read(&taken.decided).and_then(|first| Resumption::new(held, first).ok());
         let resumption = first.unwrap_or(asked);
-        match waited.load(Ordering::SeqCst) {
-            true => audit::decided(owner, id, taken.again, &lines),
+        if !waited.load(Ordering::SeqCst) {
             // Whoever decided was told that nothing was changed.
-            false => drop(self.tickets.release(&taken)),
+            drop(self.tickets.release(&taken));
         }
-        Ok((taken, head, resumption))
+        Ok((taken, head, resumption, lines))
     }
 }
 

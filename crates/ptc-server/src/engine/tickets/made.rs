@@ -1,9 +1,10 @@
 //! What a program made before somebody decides about it again, or ends it: calls of its earlier parts, and of servers that
 //! went on with it and ended. Whoever is told that nothing is done is told of these, because they stay.
 
-use ptc_store::effects::{Became, Known};
+use ptc_store::effects::{Became, Effects, Known};
 use serde_json::{Value as Json, json};
 
+use super::super::once::Once;
 use super::super::pulse::in_time;
 use super::super::reason::Reason;
 use super::super::{Answered, Engine, envelope};
@@ -93,6 +94,13 @@ fn add(names: &mut Vec<String>, name: String) {
     }
 }
 
+/// The calls of a scope, as the journal has them.
+async fn of_scope(effects: Effects, scope: String) -> Result<Vec<Known>, String> {
+    let asked = tokio::task::spawn_blocking(move || effects.of_scope(&scope));
+    let known = in_time(asked).await.ok_or("the store did not answer in time")?;
+    known.map_err(|error| error.to_string())
+}
+
 impl Engine {
     /// What was made before under a ticket, and by earlier parts of its program where these are known.
     pub(super) async fn made(&self, desk: &Desk, id: &str, before: Option<&Before>) -> Result<Made, String> {
@@ -102,11 +110,27 @@ impl Engine {
         let Some(once) = self.once.as_ref().filter(|once| desk.tickets.is_beside(once.effects())) else {
             return Ok(made);
         };
-        let (effects, scope) = (once.effects().clone(), super::scope_of(id));
-        let asked = tokio::task::spawn_blocking(move || effects.of_scope(&scope));
-        let known = in_time(asked).await.ok_or("the store did not answer in time")?;
-        known.map_err(|error| error.to_string())?.iter().for_each(|call| made.count_known(call));
+        let known = of_scope(once.effects().clone(), super::scope_of(id)).await?;
+        known.iter().for_each(|call| made.count_known(call));
         Ok(made)
+    }
+
+    /// An answer to a request that does not run again, because what it began with has changed, with what it has made.
+    pub(in super::super) async fn stale_with_made(
+        &self,
+        once: &Once,
+        scope: &str,
+        answered: Answered,
+    ) -> Answered {
+        if answered.reason.as_deref() != Some(Reason::REQUEST_STALE.name) {
+            return answered;
+        }
+        let mut made = Made::default();
+        match of_scope(once.effects().clone(), scope.to_owned()).await {
+            Ok(known) => known.iter().for_each(|call| made.count_known(call)),
+            Err(why) => tracing::error!("what a request made before cannot be read: {why}"),
+        }
+        made.tell(answered, None)
     }
 
     /// Whether a call in an account changes nothing, as far as its tool is known.

@@ -2,6 +2,7 @@
 //! time, to be used once. What waits lies sealed in the store under the ticket's id; the text that clients get opens to
 //! that id and to what it must fit.
 
+mod choice;
 mod decide;
 mod made;
 mod parked;
@@ -23,7 +24,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::decide::{Choice, Decided, ResumeError, Which, stale};
+pub use self::choice::{By, Choice, Decided, Which};
+pub use self::decide::{ResumeError, stale};
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::ruling::in_short as decisions_in_short;
@@ -38,7 +40,8 @@ use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
 use super::text::{cut_chars, hex, moment};
 use super::upstreams::Used;
-use super::{Answered, Engine, envelope, fixed, once};
+use super::{Answered, Engine, audit, envelope, fixed, once};
+use crate::events;
 use crate::options::ApprovalBy;
 
 /// How tickets are kept.
@@ -92,6 +95,28 @@ impl UnkeptTicket {
     }
 }
 
+/// What is to be told of a ticket once it is kept.
+pub struct WaitingNote {
+    who: Arc<str>,
+    ticket: String,
+    calls: u64,
+    tools: String,
+}
+
+impl WaitingNote {
+    /// Of this ticket.
+    pub fn of(new: &UnkeptTicket) -> WaitingNote {
+        let pending = new.about["pending"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let (who, ticket, calls) = (new.owner.clone(), new.id.clone(), pending.len() as u64);
+        WaitingNote { who, ticket, calls, tools: audit::tools(pending) }
+    }
+
+    /// Tells that its program waits.
+    pub fn tell(&self) {
+        events::ticket_waiting(&self.who, &self.ticket, self.calls, &self.tools);
+    }
+}
+
 /// What the text of a ticket is bound to.
 const TEXT: &str = "ptc ticket 1";
 
@@ -130,7 +155,7 @@ impl Desk {
     /// Forgets tickets whose time is over.
     pub async fn sweep(&self) {
         let tickets = self.tickets.clone();
-        if let Err(error) = blocking(move || tickets.sweep()).await {
+        if let Err(error) = blocking(move || tickets.sweep_telling(events::ticket_expired)).await {
             tracing::warn!("tickets cannot be swept: {error}");
         }
     }
@@ -235,9 +260,13 @@ impl Engine {
             tickets: self.settings.tickets_per_owner,
             bytes: self.settings.ticket_bytes_per_owner,
         };
+        let note = WaitingNote::of(&new);
         let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
         match changing(put).await {
-            Ok(()) => Answered { facts, kept, ..answered },
+            Ok(()) => {
+                note.tell();
+                Answered { facts, kept, ..answered }
+            }
             // A ticket that is new has no holder yet: it is the request that was lost.
             Err(TicketError::Lost) => once::taken_over(),
             Err(error) => refused(&error),

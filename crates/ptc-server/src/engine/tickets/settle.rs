@@ -11,7 +11,7 @@ use super::super::lease::{lease_ms, renewal};
 use super::super::text::cut;
 use super::super::{Answered, envelope};
 use super::decide::answer;
-use super::{UnkeptTicket, blocking, changing, refused};
+use super::{UnkeptTicket, WaitingNote, blocking, changing, refused};
 use crate::engine::Reason;
 
 /// Bytes of an answer that stay with a ticket that was used.
@@ -87,13 +87,17 @@ pub async fn settle(tickets: Tickets, taken: TakenTicket, ended: Ended) -> Answe
         // With the ticket; a request that decided keeps it for itself.
         return Answered { kept: false, ..answered };
     }
+    let note = next.as_deref().map(WaitingNote::of);
     let (kept, at, lease) = (kept(&answered), tickets.clone(), taken.lease.clone());
     let noted = changing(move || {
         let next = next.as_deref().map(UnkeptTicket::row);
         at.done(&lease, &kept, next.as_ref())
     });
     match noted.await {
-        Ok(()) => answered,
+        Ok(()) => {
+            note.iter().for_each(WaitingNote::tell);
+            answered
+        }
         Err(TicketError::Store(error @ StoreError::Unacknowledged { .. })) => {
             tracing::error!(%error, "nobody knows whether the end of a ticket is stored");
             tokio::spawn(given_back(tickets, taken));

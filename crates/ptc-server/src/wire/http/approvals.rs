@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 use super::Http;
 use super::endpoint::caller;
 use super::refusal::Refusal;
-use crate::engine::{Choice, Decided, Signals, Which};
+use crate::engine::{By, Choice, Decided, Signals, Which};
 
 /// The files of the page.
 const PAGE: &str = include_str!("../../../assets/approvals.html");
@@ -149,6 +149,7 @@ fn read(body: &[u8]) -> Result<Decided, String> {
         _ => return Err("a decision is approve, reject or edit".to_owned()),
     };
     Ok(Decided {
+        by: By::Page,
         which: Which::Id(id),
         choices: vec![Choice { calls: Some(calls), decision }],
         program: None,

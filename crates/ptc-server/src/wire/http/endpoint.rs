@@ -137,12 +137,7 @@ impl Http {
         match HeaderValue::from_str(&session.id) {
             Ok(id) if agreed && parts.status.is_success() => {
                 parts.headers.insert(SESSION, id);
-                self.log.write(
-                    LogLevel::Info,
-                    "http_session_created",
-                    None,
-                    json!({"owner": short(&session.owner)}),
-                );
+                self.log.write(LogLevel::Info, "http_session_created", None, json!({"owner": session.owner}));
             }
             _ => {
                 self.sessions.close(&session.id);
@@ -300,9 +295,4 @@ fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::NOT_JSON),
     }
-}
-
-/// Enough of an owner to tell owners apart in logs.
-fn short(owner: &str) -> &str {
-    owner.get(..16).unwrap_or(owner)
 }

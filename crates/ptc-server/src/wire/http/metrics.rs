@@ -96,11 +96,13 @@ pub async fn metrics(
         http.token(Door::Mcp, &peer, &headers, known)?;
     }
     let stored = http.engine.stored().await;
-    let page = page(&http, stored);
+    // A store that can be read and takes no changes is not up.
+    let is_up = stored.is_some_and(|counts| counts.is_some()) && http.engine.store_answers().await;
+    let page = page(&http, stored, is_up);
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response())
 }
 
-fn page(http: &Http, stored: Option<Option<StoreCounts>>) -> String {
+fn page(http: &Http, stored: Option<Option<StoreCounts>>, is_up: bool) -> String {
     let engine = http.engine.metrics();
     let mut page = MetricsPage { text: String::new(), instance: escaped(&http.options.http_instance_label) };
     let (in_flight, queued) = (engine.in_flight as u64, engine.queued as u64);
@@ -111,8 +113,8 @@ fn page(http: &Http, stored: Option<Option<StoreCounts>>) -> String {
     page.one("ptc_sessions", "gauge", "Lisp sessions that are open.", engine.sessions as u64);
     page.one("ptc_resources", "gauge", "Results that are kept for reading.", engine.resources as u64);
     page.one("ptc_resource_bytes", "gauge", "Their bytes.", engine.resource_bytes as u64);
-    if let Some(stored) = stored {
-        page.one("ptc_store_up", "gauge", "1 if the store answers.", u64::from(stored.is_some()));
+    if stored.is_some() {
+        page.one("ptc_store_up", "gauge", "1 if the store takes changes.", u64::from(is_up));
     }
     if let Some(StoreCounts { tickets, unknown }) = stored.flatten() {
         page.one("ptc_tickets_waiting", "gauge", "Programs of the store that wait for a person.", tickets);

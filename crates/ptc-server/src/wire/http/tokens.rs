@@ -26,7 +26,8 @@ type Hash = [u8; 32];
 /// Who a token belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Whom sessions belong to.
+    /// Whom sessions, tickets and requests belong to, and what people are told: the id of a role token, so that another token of
+    /// the same id finds all of it; the hash of a token that has no id.
     pub owner: Arc<str>,
     /// The roles of a role token.
     pub roles: Option<Arc<[String]>>,
@@ -115,6 +116,11 @@ impl Tokens {
             if !ids.insert(entry.id.clone()) {
                 return Err(format!("{at}.id is used twice"));
             }
+            if is_taken(&entry.id) {
+                return Err(format!(
+                    "{at}.id stands for callers without an id; an id is neither `{LOCAL}` nor 64 hexadecimal digits"
+                ));
+            }
             let token = entry.token(&at, lookup)?;
             let hash = hash(token.expose_secret());
             self.plain.push(token);
@@ -125,7 +131,8 @@ impl Tokens {
                 return Err(format!("{at} has the admin token"));
             }
             let roles: Arc<[String]> = entry.roles.into();
-            self.accepted.push((hash, Identity { owner: owner(&hash).into(), roles: Some(roles) }));
+            // An id is unique here, and its token may be renewed: what belongs to it stays.
+            self.accepted.push((hash, Identity { owner: entry.id.into(), roles: Some(roles) }));
         }
         Ok(())
     }
@@ -223,6 +230,59 @@ fn same(left: &Hash, right: &Hash) -> bool {
     left.iter().zip(right).fold(0, |differ, (l, r)| differ | (l ^ r)) == 0
 }
 
+/// Whether callers without an id may be called so.
+fn is_taken(id: &str) -> bool {
+    id == LOCAL || (id.len() == 2 * size_of::<Hash>() && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 fn owner(hash: &Hash) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::identity::random;
+
+    /// The tokens of a file with these entries.
+    fn loaded(entries: &Json) -> Result<Tokens, String> {
+        let folder = std::env::temp_dir().join(format!("ptc-tokens-{}", random::<9>()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("tokens.json");
+        std::fs::write(&file, json!({"tokens": entries}).to_string()).expect("a file");
+        let mut tokens = Tokens::default();
+        let read = tokens.roles(&file, &|_| None).map(|()| tokens);
+        let _ = std::fs::remove_dir_all(folder);
+        read
+    }
+
+    fn entry(id: &str, token: char) -> Json {
+        json!({"id": id, "roles": ["one"], "token_literal": token.to_string().repeat(MIN_TOKEN_BYTES)})
+    }
+
+    #[test]
+    fn a_role_token_is_called_by_its_id_also_when_it_was_renewed() {
+        for token in ['a', 'b'] {
+            let tokens = loaded(&json!([entry("ann", token), entry("ben", 'x')])).expect("they are right");
+            let found = |token: char| {
+                let found = tokens.find(&token.to_string().repeat(MIN_TOKEN_BYTES));
+                found.map(|identity| identity.owner.to_string())
+            };
+            assert_eq!(found(token).as_deref(), Some("ann"));
+            assert_eq!(found('x').as_deref(), Some("ben"));
+            assert_eq!(found(if token == 'a' { 'b' } else { 'a' }), None, "only the token that is there");
+        }
+    }
+
+    #[test]
+    fn no_id_stands_for_two_tokens_or_for_callers_without_one() {
+        let twice = loaded(&json!([entry("ann", 'a'), entry("ann", 'b')])).expect_err("one id");
+        assert_eq!(twice, "tokens[1].id is used twice");
+        for id in [LOCAL.to_owned(), owner(&hash("some token"))] {
+            let refused = loaded(&json!([entry(&id, 'a')])).expect_err("a name of others");
+            assert!(refused.starts_with("tokens[0].id stands for callers without an id"), "{refused}");
+        }
+    }
 }

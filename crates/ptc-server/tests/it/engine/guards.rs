@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_host::Decision;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{
-    Caller, Choice, Decided, Engine, Parts, Profile, Reply, Settings, Signals, Transport, Which, settings,
+    By, Caller, Choice, Decided, Engine, Parts, Profile, Reply, Settings, Signals, Transport, Which, settings,
 };
 use ptc_store::Store;
 use ptc_store::tickets::Tickets;
@@ -18,7 +18,8 @@ use super::support::*;
 
 /// Decides about all calls of a ticket, as pages and forms do.
 async fn decide(caller: &Caller, engine: &Engine, which: Which, decision: Decision) -> Reply {
-    let decided = Decided { which, choices: vec![Choice { calls: None, decision }], program: None };
+    let decided =
+        Decided { by: By::Page, which, choices: vec![Choice { calls: None, decision }], program: None };
     engine.decide(caller, decided, Signals::default()).await.expect("it is answered")
 }
 
@@ -356,7 +357,7 @@ async fn a_decision_is_carried_out_although_nobody_waits_for_its_answer() {
     let reply = eval(&engine, &format!("[{} :after]", put("1"))).await;
     let id = object(&reply)["id"].as_str().expect("it waits").to_owned();
     let choices = vec![Choice { calls: None, decision: Decision::Approve }];
-    let decided = Decided { which: Which::Id(id), choices, program: None };
+    let decided = Decided { by: By::Page, which: Which::Id(id), choices, program: None };
     let signals = Signals::default();
     signals.cancel.cancel();
     let answered = engine.decide(&anna(), decided, signals).await;

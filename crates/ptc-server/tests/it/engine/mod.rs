@@ -22,6 +22,7 @@ mod shown;
 mod support;
 mod surface;
 mod task;
+mod told;
 mod traces;
 #[path = "../../../examples/shared/upstream.rs"]
 mod upstream;

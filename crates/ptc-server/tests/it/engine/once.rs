@@ -196,6 +196,38 @@ async fn calls_in_sessions_are_kept_too_and_gaps_are_told() {
 }
 
 #[tokio::test]
+async fn calls_of_which_nobody_knows_are_told_to_those_who_made_them() {
+    let store = store();
+    let journal = StoreJournal::new(store.clone());
+    let args = json!({});
+    for (identity, scope) in [
+        ("hers", ptc_server::effects::request_scope("anna", "k")),
+        ("hers too", ptc_server::effects::call_scope("anna", "1")),
+        ("his", ptc_server::effects::request_scope("ben", "anna:k")),
+        ("nobody's", "plan:1".to_owned()),
+    ] {
+        let call = ptc_store::effects::NewEffect { identity, server: "crm", tool: "put", args: &args };
+        journal.effects().begin(&scope, &call).expect("it is new");
+    }
+    let debug = ptc_server::engine::settings::Debug { ring_size: 4, max_response_bytes: 100_000 };
+    let parts = Parts { effects: Some(journal), ..Parts::default() };
+    let settings = ptc_server::engine::Settings { debug: Some(debug), ..patient(Profile::Debug) };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    for (caller, expected) in [
+        (anna(), vec!["hers", "hers too", "nobody's"]),
+        (Caller::new("anna", Transport::Http), vec!["hers", "hers too"]),
+        (Caller::new("ben", Transport::Http), vec!["his"]),
+        (Caller::new("carl", Transport::Http), vec![]),
+    ] {
+        let stats = call_as(&caller, &engine, "lisp_debug", json!({"op": "stats"})).await;
+        let calls = object(&stats)["outcome_unknown"]["calls"].as_array().cloned().expect("a list");
+        let mut told: Vec<&str> = calls.iter().filter_map(|call| call["identity"].as_str()).collect();
+        told.sort_unstable();
+        assert_eq!(told, expected, "{caller:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_nothing() {
     let store = store();
     let (runtime, waiting) = crm_that_counts().await;
@@ -235,6 +267,7 @@ async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_noth
         let refused = engine.call(&anna, tool, args(given.clone()), keyed(tool)).await.expect("a reply");
         assert_eq!(object(&refused)["reason"], "request_stale", "{tool}: {refused:?}");
         assert!(refused.text().contains("Nothing was sent now"), "{}", refused.text());
+        assert_eq!(object(&refused)["calls_made"], json!(["crm/put"]), "{tool}: {refused:?}");
     }
     assert_eq!(*waiting.borrow(), 2, "nothing was called");
 }

@@ -250,3 +250,22 @@ async fn r12_3_programs_look_at_the_turns_of_their_owner() {
         assert_eq!(value(&engine, &id, program).await, expected, "{program}");
     }
 }
+
+#[tokio::test]
+async fn a_stored_session_goes_on_whether_or_not_a_server_keeps_the_log_of_turns() {
+    let log = Folder::new("log-or-not");
+    for (began, goes_on) in [(None, Some(log.0.as_path())), (Some(log.0.as_path()), None)] {
+        let store = Arc::new(ptc_store::Store::open(":memory:").expect("a store"));
+        let parts = || Parts { store: Some(store.clone()), ..Parts::default() };
+        let first = engine(None, began, None, parts()).await;
+        let id = session(&first).await;
+        assert_eq!(value(&first, &id, "(def n 1) n").await, "1");
+        let second = engine(None, goes_on, None, parts()).await;
+        assert_eq!(value(&second, &id, "(inc n)").await, "2");
+        if began.is_some() {
+            let told = value(&second, &id, "(:reason (log/turns))").await;
+            assert_eq!(told, "\"not_available\"", "this server keeps none");
+        }
+        assert_eq!(value(&first, &id, "(inc n)").await, "2", "and back");
+    }
+}

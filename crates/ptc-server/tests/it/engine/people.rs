@@ -1,6 +1,6 @@
 //! People decide, models do not: what a model is offered and told about programs that wait.
 
-use ptc_server::engine::{Choice, Decided, Parts, Profile, Signals, Which};
+use ptc_server::engine::{By, Choice, Decided, Parts, Profile, Signals, Which};
 use ptc_server::options::ApprovalBy;
 use serde_json::{Value as Json, json};
 
@@ -10,6 +10,7 @@ use super::support::{anna, call, call_as, eval, object, patient};
 fn approve(id: &Json) -> Decided {
     let which = Which::Id(id.as_str().expect("an id").to_owned());
     Decided {
+        by: By::Page,
         which,
         choices: vec![Choice { calls: None, decision: ptc_host::Decision::Approve }],
         program: None,

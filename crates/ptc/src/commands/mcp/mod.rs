@@ -357,10 +357,10 @@ const ON_A_TERMINAL: &str = "\
 ptc: this is an MCP server on standard input and output, which a client starts; Ctrl-D ends it.
 ptc: `ptc mcp --client NAME` prints the configuration of your client, `ptc mcp --http` serves HTTP.";
 
-/// Says how many calls were begun before the server ended last and have no answer, in one line.
+/// Says how many calls were begun before, have no answer and are not being made by another server, in one line.
 async fn tell_gaps(journal: StoreJournal, log: &Log) {
-    let open = tokio::task::spawn_blocking(move || journal.effects().open()).await;
-    match open.map_err(|error| error.to_string()).and_then(|open| open.map_err(|error| error.to_string())) {
+    let open = tokio::task::spawn_blocking(move || journal.left_open()).await;
+    match open.map_err(|error| error.to_string()).and_then(|open| open) {
         Ok(open) => {
             let Some(oldest) = open.iter().map(|open| open.oldest_ms).min() else { return };
             let oldest =
