@@ -26,7 +26,7 @@ use crate::lease::json;
 use crate::tx::Tx;
 use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
-pub use looked::{Became, Known, Open};
+pub use looked::{Became, Known, Open, OverCall, WasFound};
 
 /// A call that is about to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -395,7 +395,7 @@ fn begin(
     }
     // Somebody looked and found that it did not happen.
     let again = tx.run(
-        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, maker = ?6, made_until = ?7
+        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, note = NULL, maker = ?6, made_until = ?7
          WHERE scope = ?1 AND identity = ?2 AND state = ?5",
         cells![scope, call.identity, BEGUN, now, VOID, process, until],
     )?;
