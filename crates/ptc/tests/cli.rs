@@ -62,6 +62,8 @@ mod setup_places;
 mod skip;
 #[path = "cli/stores.rs"]
 mod stores;
+#[path = "cli/stores_looked_at.rs"]
+mod stores_looked_at;
 #[path = "../../ptc-agent/tests/runs/tokens.rs"]
 mod tokens;
 #[path = "cli/upstreams.rs"]
