@@ -377,7 +377,7 @@ mod usage {
             ),
             (
                 &["eval", "-e", "1", "--timeout", "soon"],
-                "unknown unit `soon`; write a duration like 500ms, 10s or 2m",
+                "unknown unit `soon`; write a duration like 500ms, 10s, 2m, 12h or 7d",
             ),
             (
                 &["eval", "-e", "1", "--fuel", "much"],
