@@ -63,7 +63,8 @@ impl StoreJournal {
 
     /// Calls without an answer that nobody is making, by server and tool, most first.
     pub fn left_open(&self) -> Result<Vec<Open>, String> {
-        self.effects.left_open(lives).map_err(|error| self.told(error))
+        let makes = |process: &str| makes(&MadeBy { process: process.to_owned(), lately: true });
+        self.effects.left_open(makes).map_err(|error| self.told(error))
     }
 
     /// Whom the calls of a scope belong to, if anybody. Blocks.

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ptc_system::private;
 use rusqlite::backup::{Backup, StepResult};
 
 use crate::place::{self, Place};
+use crate::rescue::Table;
 use crate::sqlite::{self, Owner};
-use crate::tx::Connection as _;
 use crate::{StoreError, identity, pg};
 
 /// How long others may keep a store locked.
@@ -45,7 +45,7 @@ fn unwritable(to: &Path, error: &std::io::Error) -> StoreError {
 fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
     let shown = place::shown(place);
     let failed = |error: rusqlite::Error| sqlite::fault(&error).at(&shown, "copy");
-    let source = open(path, place)?;
+    let source = open(path, place, sqlite::plain)?;
     let mut copy = sqlite::plain(to).map_err(failed)?;
     let backup = Backup::new(&source, &mut copy).map_err(failed)?;
     let begun = Instant::now();
@@ -75,14 +75,26 @@ pub fn check(place: &str) -> Result<Vec<String>, StoreError> {
     let shown = place::shown(place);
     if let Place::Postgres(config) = place::parse(place)? {
         let mut connection = pg::connect(&config, &shown)?;
-        return match connection.absent(place)? {
-            None => connection.check().map_err(|fault| fault.at(&shown, "check")),
-            Some(problem) => Err(place::nothing(place, problem)),
-        };
+        if let Some(problem) = connection.absent(place)? {
+            return Err(place::nothing(place, problem));
+        }
+        let tables = connection.tables(&shown)?;
+        let gone = tables.iter().filter(|table| !table.is_whole);
+        return Ok(gone.map(|table| format!("the table {} is missing", table.name)).collect());
     }
     let path = file(place, "name a file, or a database")?;
-    let found = open(&path, place)
-        .and_then(|sqlite| looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&shown, "check")));
+    let look = || {
+        open(&path, place, sqlite::reading)
+            .and_then(|sqlite| looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&shown, "check")))
+    };
+    let is_used = || sqlite::beside(&path, "-wal").exists();
+    let was_used = is_used();
+    let found = match look() {
+        Ok(found) if found.is_empty() => Ok(found),
+        // Somebody began to use it meanwhile, so it may have changed under the look.
+        _ if !was_used && is_used() => look(),
+        found => found,
+    };
     match found {
         // Damage that ends the look is what was looked for.
         Err(StoreError::Damaged { detail, .. }) => Ok(vec![detail]),
@@ -90,11 +102,47 @@ pub fn check(place: &str) -> Result<Vec<String>, StoreError> {
     }
 }
 
+/// The tables of a store in a database with their rows, which is all that [`check`] looks at there: pages and indexes are
+/// the server's own. Nothing for a file, of which everything is looked at.
+pub fn counted(place: &str) -> Result<Option<Vec<Table>>, StoreError> {
+    match place::parse(place)? {
+        Place::Postgres(config) => {
+            let shown = place::shown(place);
+            pg::connect(&config, &shown)?.tables(&shown).map(Some)
+        }
+        Place::Memory | Place::File(_) => Ok(None),
+    }
+}
+
+/// How everything begins that is sealed in tickets which are open, in a file: so far that it says with which key.
+pub fn seals(place: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+    let path = file(place, "copy it with the tools of the database, `pg_dump`")?;
+    let sqlite = open(&path, place, sqlite::reading)?;
+    let listed = || {
+        // Stores of earlier versions have none.
+        if !sqlite.table_exists(None, "ptc_ticket_seals")? {
+            return Ok(Vec::new());
+        }
+        let mut statement = sqlite.prepare(
+            "SELECT substr(s.sealed, 1, 64) FROM ptc_ticket_seals s JOIN ptc_tickets t ON t.id = s.ticket
+             WHERE t.used = 0 AND (t.expires_at > ?1 OR t.began_at IS NOT NULL)",
+        )?;
+        let seals = statement.query_map([now_ms()], |row| row.get(0))?;
+        seals.collect::<rusqlite::Result<Vec<Vec<u8>>>>()
+    };
+    listed().map_err(|error| sqlite::fault(&error).at(&place::shown(place), "look at its tickets"))
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// Begins the log of a store anew with what of it can be read. Whatever stands behind a break is gone for good, so it is
 /// another store from then on: what was done of a plan may be among that.
 pub fn forget_log(place: &str) -> Result<(), StoreError> {
     let path = file(place, "")?;
-    let sqlite = open(&path, place)?;
+    let sqlite = open(&path, place, sqlite::plain)?;
     let done = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     let failed = |error: rusqlite::Error| sqlite::fault(&error).at(&place::shown(place), "checkpoint");
     match done.map_err(failed)? {
@@ -123,11 +171,15 @@ pub(crate) fn file(place: &str, otherwise: &str) -> Result<PathBuf, StoreError> 
 }
 
 /// A connection to a store that is nobody else's and no other program's.
-fn open(path: &Path, place: &str) -> Result<rusqlite::Connection, StoreError> {
+fn open(
+    path: &Path,
+    place: &str,
+    connect: fn(&Path) -> rusqlite::Result<rusqlite::Connection>,
+) -> Result<rusqlite::Connection, StoreError> {
     let shown = place::shown(place);
     sqlite::trusted(path).map_err(|problem| StoreError::Untrusted { place: shown.clone(), problem })?;
     sqlite::whole(path, &shown)?;
-    let sqlite = sqlite::plain(path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
+    let sqlite = connect(path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
     match sqlite::owner(&sqlite).map_err(|fault| fault.at(&shown, "open"))? {
         Owner::Us => Ok(sqlite),
         Owner::Nobody | Owner::Another => Err(StoreError::Foreign { place: shown }),

@@ -28,7 +28,7 @@ use crate::tx::Tx;
 pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
-pub use looked::{Became, Known, Open};
+pub use looked::{Became, Known, Open, OverCall, WasFound};
 use unsent::Beginnings;
 
 /// A call that is about to be sent.
@@ -443,7 +443,7 @@ fn begin(
     }
     // Somebody looked and found that it did not happen, or it was never sent.
     let again = tx.run(
-        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, maker = ?6, made_until = ?7
+        "UPDATE ptc_effects SET state = ?3, begun_at = ?4, ended_at = NULL, note = NULL, maker = ?6, made_until = ?7
          WHERE scope = ?1 AND identity = ?2 AND state = ?5",
         cells![scope, call.identity, BEGUN, now, VOID, process, until],
     )?;

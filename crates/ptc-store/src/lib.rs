@@ -22,6 +22,7 @@ pub mod log_check;
 mod mark;
 mod migrate;
 mod pg;
+mod pgpass;
 mod place;
 mod pool;
 pub mod preludes;
@@ -41,5 +42,5 @@ mod wal;
 
 pub use error::StoreError;
 pub use lease::Lease;
-pub use place::shown;
+pub use place::{beside, shown};
 pub use store::Store;

@@ -9,11 +9,12 @@
 //! order. How far it was asked is noted beside the log (`mark.rs`), and what is broken behind that was told to nobody.
 //!
 //! What can be found: bytes that changed in the middle of the log, or its beginning; with the note also a change of the very
-//! last commit, a log that was cut off, and one of which only zeros are left. What cannot: a log that is gone or empty looks
-//! like one that was copied into its file.
+//! last commit, a log that was cut off, one of which only zeros are left, and one that is gone before anything of it was copied
+//! into its file. What cannot: a log that is gone or empty later looks like one that was copied.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::StoreError;
@@ -56,6 +57,11 @@ pub enum Lost {
 }
 
 impl Damage {
+    /// Whether nothing is left that a store could go on with.
+    pub fn is_total(&self) -> bool {
+        self.part == 0 && self.lost == Lost::Acknowledged
+    }
+
     /// Whether the store can go on by itself, because nothing is lost that anybody was told.
     pub fn is_harmless(&self) -> bool {
         self.lost == Lost::Untold
@@ -67,6 +73,12 @@ impl std::fmt::Display for Damage {
         let Damage { part, commits, lost } = self;
         let many = if *commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") };
         match (part, commits, lost) {
+            _ if self.is_total() => {
+                write!(
+                    f,
+                    "its log is gone, and all that was acknowledged with it: nothing of it was in the file yet"
+                )
+            }
             (0, ..) => write!(f, "the beginning of its log is broken, so nothing of it can be read"),
             (_, _, Lost::Untold) => {
                 write!(f, "its log ends before part {part}, as after a loss of power; {many} behind it ")?;
@@ -98,8 +110,9 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
         // First: whoever syncs the log meanwhile notes it afterwards.
         let noted = Mark::noted(&path);
         let now = match File::open(&log) {
+            Ok(file) if file.metadata().is_ok_and(|meta| meta.len() == 0) => gone(&path, noted.as_ref()),
             Ok(file) => looked(BufReader::new(file), noted.as_ref()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => gone(&path, noted.as_ref()),
             Err(error) => Err(error),
         };
         let now = now.map_err(|error| StoreError::Unreachable {
@@ -116,6 +129,23 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
         }
     }
     Ok(found)
+}
+
+/// The damage of a store whose log is not there, if something was on the disk with it and nothing is in the file: not even
+/// the mark that every store gets with its first commit.
+fn gone(store: &Path, noted: Option<&Mark>) -> io::Result<Option<Damage>> {
+    const BEGINNING: usize = 100;
+    const APPLICATION: usize = 68;
+    if noted.is_none_or(|mark| mark.parts == 0) {
+        return Ok(None);
+    }
+    let mut file = match File::open(store) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut beginning = [0; BEGINNING];
+    let is_marked = filled(&mut file, &mut beginning)? && number(&beginning, APPLICATION) != 0;
+    Ok((!is_marked).then_some(Damage { part: 0, commits: 0, lost: Lost::Acknowledged }))
 }
 
 fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>> {

@@ -43,6 +43,13 @@ pub(crate) fn known() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
+/// The tables that there are after so many steps.
+pub(crate) fn tables(steps: i64) -> impl Iterator<Item = &'static str> {
+    let steps = MIGRATIONS.iter().take(usize::try_from(steps).unwrap_or_default());
+    let made = steps.flat_map(|step| step.sql.split("CREATE TABLE ").skip(1));
+    made.filter_map(|made| made.split([' ', '(']).next()).chain(["ptc_migrations"])
+}
+
 /// Takes the steps that are missing, and gives the id of the store. Refuses a store that has taken steps which are not
 /// known here.
 pub(crate) fn migrate(tx: &mut Tx<'_>, place: &str) -> Result<String, StoreError> {

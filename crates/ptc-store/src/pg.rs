@@ -10,10 +10,11 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 use sha2::{Digest, Sha256};
 
-use crate::StoreError;
 use crate::cell::{Cell, Row};
 use crate::place::{said, shown};
+use crate::rescue::Table;
 use crate::tx::{Connection, Fault, FaultKind, Mode};
+use crate::{StoreError, migrate};
 
 /// How long connecting may take where the place does not say.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -105,6 +106,26 @@ impl PgConnection {
         let asked = self.number("SELECT COUNT(to_regclass('ptc_migrations'))");
         let tables = asked.map_err(|fault| fault.at(&shown(place), "look for a store"))?;
         Ok((tables == 0).then_some("there is no store in this database"))
+    }
+
+    /// The tables that a store has by the steps that it has taken, with their rows. One that is missing is not whole.
+    pub fn tables(&mut self, shown: &str) -> Result<Vec<Table>, StoreError> {
+        let failed = |fault: Fault| fault.at(shown, "count its rows");
+        let found = self.number("SELECT COALESCE(MAX(number), 0) FROM ptc_migrations").map_err(failed)?;
+        if found > migrate::known() {
+            return Err(StoreError::Newer { place: shown.to_owned(), found, known: migrate::known() });
+        }
+        let mut tables = Vec::new();
+        for name in migrate::tables(found) {
+            let is_there = self.number(&format!("SELECT COUNT(to_regclass('{name}'))")).map_err(failed)? > 0;
+            let rows = match is_there {
+                true => self.number(&format!("SELECT COUNT(*) FROM {name}")).map_err(failed)?,
+                false => 0,
+            };
+            let rows = u64::try_from(rows).unwrap_or_default();
+            tables.push(Table { name: name.to_owned(), rows, is_whole: is_there });
+        }
+        Ok(tables)
     }
 
     /// The number that a query gives.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use postgres::config::{Host, SslMode};
 
-use crate::StoreError;
+use crate::{StoreError, pgpass, sqlite};
 
 /// A place that was understood.
 pub(crate) enum Place {
@@ -31,15 +31,27 @@ pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
     }
     match text.split_once("://") {
         Some(("postgres" | "postgresql", _)) => {
-            let config: postgres::Config = text.parse().map_err(|error: postgres::Error| {
+            let mut config: postgres::Config = text.parse().map_err(|error: postgres::Error| {
                 wrong(&said(&error), "write `postgres://user@host:port/database`")
             })?;
             check_transport(&config).map_err(|(problem, fix)| wrong(problem, fix))?;
+            if config.get_password().is_none() {
+                let kept = pgpass::password(&config);
+                let kept = kept.map_err(|problem| StoreError::Untrusted { place: shown(text), problem })?;
+                if let Some(password) = kept {
+                    config.password(password);
+                }
+            }
             Ok(Place::Postgres(Box::new(config)))
         }
         Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             Err(wrong("unknown scheme", "stores are files, `:memory:` or `postgres://…`"))
         }
+        // As a path it would be shown with its password, and made.
+        None if !options(text).is_empty() => Err(wrong(
+            "this is no path but says how to reach a database",
+            "write `postgres://user@host:port/database`",
+        )),
         _ => followed(PathBuf::from(text))
             .map(Place::File)
             .map_err(|problem| StoreError::Untrusted { place: shown(text), problem }),
@@ -62,6 +74,28 @@ fn followed(path: PathBuf) -> Result<PathBuf, String> {
         return std::fs::canonicalize(&path).map_err(failed);
     }
     Ok(path)
+}
+
+/// A file that belongs to a store, such as its keys: it lies beside the file of the store, however that is reached. Stores in
+/// databases and in memory have none.
+pub fn beside(place: &str, ending: &str) -> Result<Option<PathBuf>, StoreError> {
+    Ok(match parse(place)? {
+        Place::File(path) => Some(sqlite::beside(&path, ending)),
+        Place::Memory | Place::Postgres(_) => None,
+    })
+}
+
+/// The names of the options, if a text has options of a connection as other clients of PostgreSQL take them.
+fn options(text: &str) -> Vec<&str> {
+    const NAMES: [&str; 10] = [
+        "host", "hostaddr", "port", "user", "dbname", "password", "passfile", "sslmode", "service", "options",
+    ];
+    if text.starts_with("postgres:") || text.starts_with("postgresql:") {
+        return vec!["postgres"];
+    }
+    let before = text.split('=').take(text.matches('=').count());
+    let names = before.filter_map(|before| before.split_whitespace().next_back());
+    names.filter(|name| NAMES.contains(&name.to_ascii_lowercase().as_str())).collect()
 }
 
 /// Connections are not encrypted, so they may not leave the machine unless that is asked for by name.
@@ -99,9 +133,15 @@ pub(crate) fn nothing(place: &str, problem: &str) -> StoreError {
     }
 }
 
-/// A place as messages show it: without the password of a URL.
+/// A place as messages show it: without the password of a URL, or of options of a connection.
 pub fn shown(place: &str) -> String {
-    let Some((scheme, rest)) = place.split_once("://") else { return place.to_owned() };
+    let Some((scheme, rest)) = place.split_once("://") else {
+        let options = options(place);
+        return match options.is_empty() {
+            true => place.to_owned(),
+            false => options.iter().map(|name| format!("{name}=…")).collect::<Vec<_>>().join(" "),
+        };
+    };
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let address = match address.rsplit_once('@') {
         Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
@@ -145,6 +185,10 @@ mod tests {
         for (place, expected) in [
             ("store.db", "store.db"),
             (":memory:", ":memory:"),
+            ("host=db password=secret", "host=… password=…"),
+            ("password = 'se cret' host=db", "password=… host=…"),
+            ("postgres:ann:secret@localhost", "postgres=…"),
+            ("./host=db", "./host=db"),
             ("postgres://ann:secret@localhost/ptc", "postgres://ann@localhost/ptc"),
             ("postgres://ann:s@cret@localhost/ptc", "postgres://ann@localhost/ptc"),
             (
@@ -178,6 +222,7 @@ mod tests {
         for (place, expected) in [
             ("", "name a file"),
             ("mysql://localhost/ptc", "stores are files"),
+            ("host=db password=secret", "says how to reach a database; write `postgres://"),
             ("postgres://localhost:port/ptc", "write `postgres://"),
         ] {
             let message = parse(place).err().expect("refused").to_string();

@@ -25,7 +25,7 @@ const OWN: [&str; 2] = ["ptc_identity", "ptc_migrations"];
 /// What of a damaged file can still be read, table by table; nothing if not even their list can. The file is left as it is.
 pub fn readable(place: &str) -> Result<Vec<Table>, StoreError> {
     let path = file(place, "name a file")?;
-    let Ok(sqlite) = sqlite::plain(&path) else { return Ok(Vec::new()) };
+    let Ok(sqlite) = sqlite::reading(&path) else { return Ok(Vec::new()) };
     let counted = |name: String| {
         let mut rows = 0;
         let is_whole = walk(&sqlite, &name, ReadOrder::Forth, |_| {
@@ -42,7 +42,7 @@ pub fn readable(place: &str) -> Result<Vec<Table>, StoreError> {
 pub fn rescue(place: &str, to: &Path) -> Result<Vec<Table>, StoreError> {
     let path = file(place, "use the tools of the database")?;
     let shown = place::shown(place);
-    let damaged = sqlite::plain(&path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
+    let damaged = sqlite::reading(&path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
     let taken = "SELECT MAX(number) FROM ptc_migrations";
     // One whose steps cannot be read counts as one of this version.
     if let Ok(found) = damaged.query_row(taken, [], |row| row.get::<_, i64>(0))
@@ -63,11 +63,15 @@ pub fn rescue(place: &str, to: &Path) -> Result<Vec<Table>, StoreError> {
 }
 
 fn save(damaged: &Sqlite, saved: &Sqlite) -> rusqlite::Result<Vec<Table>> {
-    let known = tables(saved);
-    let names = tables(damaged).into_iter().filter(|name| known.contains(name));
+    let there = tables(damaged);
     saved.execute_batch("BEGIN IMMEDIATE")?;
     let mut all = Vec::new();
-    for name in names.filter(|name| !OWN.contains(&name.as_str())) {
+    for name in tables(saved).into_iter().filter(|name| !OWN.contains(&name.as_str())) {
+        // Every store of this format has it, so its name alone is lost with all of its rows.
+        if !there.contains(&name) {
+            all.push(Table { name, rows: 0, is_whole: false });
+            continue;
+        }
         let mut insert = |row: &Row<'_>| {
             let columns: Vec<&str> = row.as_ref().column_names().collect();
             let marks = vec!["?"; columns.len()].join(", ");

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 
@@ -16,6 +17,8 @@ use crate::{StoreError, mark};
 
 /// How long a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one waits that hardly does.
+const SHORTLY: Duration = Duration::from_millis(100);
 /// Marks files as ours, so that a database of another program is not written into ("ptcs").
 const APPLICATION: i64 = 0x7074_6373;
 
@@ -98,11 +101,36 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// A connection to a file that is there, without any of the settings; it hardly waits for others.
 pub(crate) fn plain(path: &Path) -> rusqlite::Result<Sqlite> {
-    const SHORTLY: Duration = Duration::from_millis(100);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sqlite = Sqlite::open_with_flags(path, flags)?;
     sqlite.busy_timeout(SHORTLY)?;
     Ok(sqlite)
+}
+
+/// A connection that only looks: neither the file nor its log is another when it is closed.
+pub(crate) fn reading(path: &Path) -> rusqlite::Result<Sqlite> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sqlite = match unused(path) {
+        // Otherwise SQLite makes a log, and leaves it there.
+        Some(address) => Sqlite::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)?,
+        None => Sqlite::open_with_flags(path, flags)?,
+    };
+    sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    sqlite.busy_timeout(SHORTLY)?;
+    Ok(sqlite)
+}
+
+/// The address of a file without a log, which nobody is using then and which does not change while it is looked at.
+fn unused(path: &Path) -> Option<String> {
+    if cfg!(not(unix)) || ["-wal", "-journal"].iter().any(|ending| beside(path, ending).exists()) {
+        return None;
+    }
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte);
+    let signs = path.as_os_str().as_encoded_bytes().iter().map(|byte| match plain(byte) {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02x}"),
+    });
+    Some(format!("file:{}?immutable=1", signs.collect::<String>()))
 }
 
 /// Waits a little before SQLite asks for a lock again. Its own handler waits longer every time, so that a writer

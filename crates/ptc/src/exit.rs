@@ -18,6 +18,8 @@ pub enum Outcome {
     Waiting = 4,
     /// No program of the agent returned, and its last value answers.
     Fallback = 5,
+    /// Something was saved, and not all of it.
+    Partly = 6,
     /// The user stopped it.
     Cancelled = 130,
 }

@@ -23,6 +23,9 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     Ok((number * scale as f64) as usize)
 }
 
+/// How durations are written.
+const DURATIONS: &str = "write a duration like 500ms, 10s, 2m, 12h or 7d";
+
 /// A duration: `10s`, `500ms`, `2m`, `7d`; a bare number counts seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
@@ -32,9 +35,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
-        _ => return Err(format!("unknown unit `{unit}`; write a duration like 500ms, 10s or 2m")),
+        _ => return Err(format!("unknown unit `{unit}`; {DURATIONS}")),
     };
-    let number = positive(number).ok_or("write a duration like 500ms, 10s or 2m")?;
+    let number = positive(number).ok_or(DURATIONS)?;
     Duration::try_from_secs_f64(number * scale).map_err(|_| "the duration is too long".to_owned())
 }
 
@@ -221,11 +224,11 @@ mod tests {
         }
         assert_eq!(
             duration("soon").unwrap_err(),
-            "unknown unit `soon`; write a duration like 500ms, 10s or 2m"
+            "unknown unit `soon`; write a duration like 500ms, 10s, 2m, 12h or 7d"
         );
         assert_eq!(
             duration("9e99").unwrap_err(),
-            "unknown unit `e99`; write a duration like 500ms, 10s or 2m"
+            "unknown unit `e99`; write a duration like 500ms, 10s, 2m, 12h or 7d"
         );
     }
 

@@ -64,6 +64,8 @@ mod setup_places;
 mod skip;
 #[path = "cli/stores.rs"]
 mod stores;
+#[path = "cli/stores_looked_at.rs"]
+mod stores_looked_at;
 #[path = "../../ptc-agent/tests/runs/tokens.rs"]
 mod tokens;
 #[path = "cli/upstreams.rs"]
@@ -377,7 +379,7 @@ mod usage {
             ),
             (
                 &["eval", "-e", "1", "--timeout", "soon"],
-                "unknown unit `soon`; write a duration like 500ms, 10s or 2m",
+                "unknown unit `soon`; write a duration like 500ms, 10s, 2m, 12h or 7d",
             ),
             (
                 &["eval", "-e", "1", "--fuel", "much"],

@@ -32,7 +32,8 @@ pub fn look(value: &Value, limit: u64) -> (Found, u64) {
     if !value.shape().lazy {
         return (Found::Realised, 0);
     }
-    let mut look = Look { bound: Bound::new(limit), steps: 0, clean: HashSet::with_hasher(FixedState::with_seed(5)) };
+    let mut look =
+        Look { bound: Bound::new(limit), steps: 0, clean: HashSet::with_hasher(FixedState::with_seed(5)) };
     let found = walk(value, &mut look).err().unwrap_or(Found::Realised);
     (found, look.steps)
 }

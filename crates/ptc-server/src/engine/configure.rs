@@ -229,7 +229,17 @@ fn ticket_keys(options: &Options) -> Result<Option<Keys>, String> {
                 .to_owned())
         }
         place => {
-            let file = std::path::PathBuf::from(format!("{place}.keys"));
+            // Beside the file itself where the place is a link: every server of the store finds the same ones.
+            let typed = std::path::PathBuf::from(format!("{place}.keys"));
+            let file = ptc_store::beside(place, ".keys").map_err(|error| error.to_string())?;
+            let file = file.unwrap_or_else(|| typed.clone());
+            if file != typed && typed.exists() && !file.exists() {
+                return Err(format!(
+                    "the keys of tickets lie beside a link, in {}, where earlier versions kept them; move them to {}",
+                    typed.display(),
+                    file.display()
+                ));
+            }
             Keys::kept(&file).map(Some).map_err(|error| format!("the keys of tickets: {error}"))
         }
     }

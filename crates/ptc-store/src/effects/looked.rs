@@ -3,9 +3,10 @@
 
 use serde_json::Value as Json;
 
-use super::{BEGUN, DISMISSED, EffectError, Effects, SEEN, VOID};
+use super::{BEGUN, DISMISSED, DONE, EffectError, Effects, SEEN, VOID};
 use crate::cell::{Row, cells};
 use crate::lease::json;
+use crate::tickets;
 
 /// A call that was begun.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,45 @@ pub enum Became {
     Dismissed,
 }
 
+/// A call that is over, in a list of all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverCall {
+    /// What was being done.
+    pub scope: String,
+    /// Which call of it.
+    pub identity: String,
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments.
+    pub args: Json,
+    /// When it was begun, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// When it was answered or settled.
+    pub ended_ms: Option<i64>,
+    /// What became of it.
+    pub found: WasFound,
+    /// What a person noted about it: then that person said what became of it.
+    pub note: Option<String>,
+    /// Whose ticket it is of, if it is of one.
+    pub owner: Option<String>,
+}
+
+/// What became of a call that is over, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WasFound {
+    /// It was answered.
+    Answered {
+        /// Bytes of the answer.
+        bytes: u64,
+    },
+    /// It did not happen.
+    DidNotHappen,
+    /// Nobody knows, and it does not matter.
+    Dismissed,
+}
+
 /// Calls of one tool without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open {
@@ -60,6 +100,29 @@ impl Effects {
                 cells![scope, SEEN],
                 known,
             )?)
+        })
+    }
+
+    /// Every call of a server that is over, the earliest end first. Answers are counted and not given.
+    pub fn over(&self) -> Result<Vec<OverCall>, EffectError> {
+        self.store.read(|tx| {
+            Ok(tx.list(
+                "SELECT e.scope, e.identity, e.server, e.tool, e.args, e.begun_at, e.ended_at, e.state,
+                     LENGTH(e.answer), e.note, t.owner
+                 FROM ptc_effects e LEFT JOIN ptc_tickets t ON e.scope = 'ticket:' || t.id
+                 WHERE e.state IN (?1, ?2, ?3) AND e.server <> '' ORDER BY e.ended_at, e.scope, e.identity",
+                cells![DONE, VOID, DISMISSED],
+                over,
+            )?)
+        })
+    }
+
+    /// Whether a scope is that of a ticket with which nobody goes on any more.
+    pub fn is_of_ended_ticket(&self, scope: &str) -> Result<bool, EffectError> {
+        let Some(id) = scope.strip_prefix(tickets::SCOPE) else { return Ok(false) };
+        self.store.read(|tx| {
+            let ended = "SELECT 1 FROM ptc_tickets WHERE id = ?1 AND used <> 0";
+            Ok(tx.first(ended, cells![id], |_| Ok(()))?.is_some())
         })
     }
 
@@ -119,6 +182,28 @@ impl Effects {
         all.sort_by_key(|open| std::cmp::Reverse(open.calls));
         Ok(all)
     }
+}
+
+fn over(row: &Row) -> Result<OverCall, String> {
+    let found = match row.text(7)?.as_str() {
+        VOID => WasFound::DidNotHappen,
+        DISMISSED => WasFound::Dismissed,
+        _ => WasFound::Answered {
+            bytes: row.maybe_int(8)?.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default(),
+        },
+    };
+    Ok(OverCall {
+        scope: row.text(0)?,
+        identity: row.text(1)?,
+        server: row.text(2)?,
+        tool: row.text(3)?,
+        args: json(&row.bytes(4)?)?,
+        begun_ms: row.int(5)?,
+        ended_ms: row.maybe_int(6)?,
+        found,
+        note: row.maybe_text(9)?,
+        owner: row.maybe_text(10)?,
+    })
 }
 
 fn known(row: &Row) -> Result<Known, String> {

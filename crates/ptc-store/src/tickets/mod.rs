@@ -194,6 +194,27 @@ impl Tickets {
         })
     }
 
+    /// Ends a ticket that cannot be opened any more, such as one whose key is gone: whoever it belongs to says what came of it,
+    /// and nothing of what is sealed in it is looked at. Says whether somebody went on with it before, so that calls may have
+    /// been made.
+    pub fn end(&self, id: &str, owner: &str, ended: &Json) -> Result<bool, TicketError> {
+        if !is_key(id) {
+            return Err(TicketError::Missing);
+        }
+        self.told(self.store.write(&subject(id), |tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            // One step, so that nobody is in between who was told that it is taken.
+            let is_free = head.lease_until <= now
+                && rows::take(tx, id, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
+            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
+            match is_free && rows::done(tx, &lease, ended)? {
+                true => Ok(head.began),
+                false => Err(TicketError::Busy),
+            }
+        }))
+    }
+
     /// Gives a ticket back as it was when it was taken: nothing was done since. One that was lost is left alone.
     pub fn release(&self, taken: &TakenTicket) -> Result<(), TicketError> {
         self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?))

@@ -32,6 +32,7 @@ const RULES: &[Rule] = &[
     ("of many threads that take a ticket one has it", raced),
     ("what a program was told goes when its ticket is over, and its calls stay", told),
     ("whoever runs the servers sees what waits for all", all),
+    ("a ticket that nobody can open is ended by its owner, unless somebody holds it", ended_unopened),
 ];
 
 #[test]
@@ -88,6 +89,24 @@ fn used(store: &Arc<Store>) {
     assert_eq!(tickets.read("t", "ann"), Err(ended));
     assert_eq!(tickets.done(&taken.lease, &json!("other"), None), Err(TicketError::Lost));
     assert_eq!(tickets.list_open("ann"), Ok(vec![]));
+}
+
+fn ended_unopened(store: &Arc<Store>) {
+    let (tickets, ended) = (Tickets::new(store.clone()), json!({"status": "ok", "text": "rejected"}));
+    put(&tickets, "t");
+    assert_eq!(tickets.end("t", "bob", &ended), Err(TicketError::Owner));
+    assert_eq!(tickets.end("nothing", "ann", &ended), Err(TicketError::Missing));
+    assert_eq!(tickets.end("t", "ann", &ended), Ok(false));
+    assert_eq!(tickets.read("t", "ann"), Err(TicketError::Used { ended: ended.clone() }));
+    assert_eq!(tickets.end("t", "ann", &ended), Err(TicketError::Used { ended: ended.clone() }));
+    assert_eq!(tickets.list_open("ann"), Ok(vec![]));
+    // Somebody goes on with it, or did and was lost.
+    put(&tickets, "held");
+    let taken = take(&tickets, "held", "ann", LONG).expect("taken");
+    assert_eq!(tickets.end("held", "ann", &ended), Err(TicketError::Busy));
+    tickets.release(&TakenTicket { again: true, ..taken.clone() }).expect("given back");
+    assert_eq!(tickets.end("held", "ann", &ended), Ok(true), "calls may have been made");
+    assert_eq!(tickets.done(&taken.lease, &json!("late"), None), Err(TicketError::Lost));
 }
 
 fn all(store: &Arc<Store>) {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 
-use super::effects;
 use super::eval::ignore_closed_pipe;
+use super::{asked_store, effects};
 use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
@@ -40,8 +40,8 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     upstream_call_timeout: Option<Duration>,
 
-    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the place where the store of the plan was, or a
-    /// file of this user, unless told
+    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the file that the plan is bound to, else what
+    /// PTC_RUNNER_MCP_STORE names, else a file of this user, unless told
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
 
@@ -74,7 +74,12 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
     if Hashed::new(&config, &text).sha256 != plan.upstreams.sha256 {
         bail!("{} is not the configuration that the plan was made with; make a new plan", config.display());
     }
-    let store = Opened::of(&plan, args.store.as_deref(), effects::usual().as_deref())?;
+    let is_bound_to_file = plan.store.as_ref().is_some_and(|bound| !bound.place.contains("://"));
+    let asked = match args.store {
+        None if is_bound_to_file => None,
+        ref asked => asked_store(asked.as_deref()),
+    };
+    let store = Opened::of(&plan, asked.as_deref(), effects::usual().as_deref())?;
     let _announcing = store.journal.announce();
     let applying = Arc::new(Applying::begin(&store.journal, &plan)?);
     let begun = store.journal.effects().has(&apply::scope(&plan))?;

@@ -32,7 +32,7 @@ mod worker;
 use crate::exit::Outcome;
 pub use eval::ignore_closed_pipe;
 use late::Late;
-pub use store::{acknowledged, open_existing, undamaged};
+pub use store::{acknowledged, asked_store, open_existing, undamaged};
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]

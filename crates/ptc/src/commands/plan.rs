@@ -42,8 +42,8 @@ pub struct PlanArgs {
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
 
-    /// The store that the plan is to be applied with, and no other: an SQLite file or a PostgreSQL URL. It is made if it
-    /// is not there
+    /// The store that the plan is to be applied with, and no other: an SQLite file or a PostgreSQL URL; what
+    /// PTC_RUNNER_MCP_STORE names, unless told. It is made if it is not there
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
 
@@ -93,7 +93,7 @@ pub fn run(mut args: PlanArgs) -> anyhow::Result<Outcome> {
         prelude: lent.map(|prelude| prelude.artifact_hash().to_owned()),
         inputs,
         upstreams: Hashed::new(std::path::absolute(&config)?, &text),
-        store: args.store.as_deref().map(Bound::to).transpose()?,
+        store: super::asked_store(args.store.as_deref()).as_deref().map(Bound::to).transpose()?,
     };
     let mut machine = args.common.machine()?;
     values::give(&mut machine, &args.data)?;

@@ -1,5 +1,6 @@
 //! `ptc tickets`: programs of a store that wait for a person, whoever they belong to.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -18,9 +19,9 @@ use crate::terminal::{self, plain};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct TicketsArgs {
-    /// The store of the servers: an SQLite file or a PostgreSQL URL
+    /// The store of the servers: an SQLite file or a PostgreSQL URL; what PTC_RUNNER_MCP_STORE names, unless told
     #[arg(long, value_name = "PLACE")]
-    store: String,
+    store: Option<String>,
 
     /// Those of one owner only
     #[arg(long, value_name = "NAME")]
@@ -38,6 +39,7 @@ Exit codes:
 
 Examples:
   ptc tickets --store server.db
+  PTC_RUNNER_MCP_STORE=postgres://ptc@localhost/ptc ptc tickets --owner anna
   ptc tickets --store server.db --json | jq -r '.owner' | sort | uniq -c";
 
 /// Characters of a program that one line shows.
@@ -47,7 +49,8 @@ const ARGUMENTS: usize = 200;
 
 /// Runs the command.
 pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
-    let tickets = Tickets::new(Arc::new(super::open_existing(&args.store)?));
+    let store = super::store::needed(args.store.as_deref(), "--store PLACE")?;
+    let tickets = Tickets::new(Arc::new(super::open_existing(&store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
     let now = ptc_host::now_ms();
@@ -58,11 +61,22 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
         })
         .collect();
     if lines.is_empty() && !args.json {
-        lines.push("no program waits for a person".to_owned());
+        lines.push(nothing(&all, args.owner.as_deref()));
     }
     let mut out = terminal::stdout();
     ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
     Ok(Outcome::Done)
+}
+
+/// What is said where no program is listed. Somebody who mistyped a name must not read that nothing waits.
+fn nothing(all: &[(String, ListedTicket)], owner: Option<&str>) -> String {
+    let Some(owner) = owner else { return "no program waits for a person".to_owned() };
+    let others: BTreeSet<&str> = all.iter().map(|(owner, _)| owner.as_str()).collect();
+    let others = match others.is_empty() {
+        true => "nobody has any".to_owned(),
+        false => format!("those that wait are of {}", others.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    plain(&format!("nobody named `{owner}` has a program that waits for a person; {others}"))
 }
 
 fn fields(owner: &str, ticket: &ListedTicket, now: i64) -> Json {
@@ -98,7 +112,8 @@ fn text(owner: &str, ticket: &ListedTicket, now: i64) -> String {
             "" => part("tool").to_owned(),
             server => format!("{server}/{}", part("tool")),
         };
-        lines.push(format!("    {} {}", plain(&tool), plain(&short(&args, ARGUMENTS))));
+        let number = call["call"].as_u64().map(|number| format!("{number}  ")).unwrap_or_default();
+        lines.push(format!("    {number}{} {}", plain(&tool), plain(&short(&args, ARGUMENTS))));
     }
     lines.push(format!("    in {}", plain(&short(about("program"), PROGRAM))));
     lines.join("\n")
@@ -164,11 +179,22 @@ mod tests {
     fn a_ticket_says_whose_it_is_which_program_which_calls_and_how_long() {
         let told = text("anna", &ticket(), 720_000);
         let expected = "tkt-1  anna  lisp_eval  since 1970-01-01 00:00:00Z (12 min), until 1970-01-01 01:00:00Z\n    \
-                        crm/put {\"n\": 1}\n    in (put 1)";
+                        1  crm/put {\"n\": 1}\n    in (put 1)";
         assert_eq!(told, expected);
         let fields = fields("anna", &ticket(), 720_000);
         assert_eq!((&fields["owner"], &fields["age_s"]), (&json!("anna"), &json!(720)));
         assert_eq!(fields["calls"][0]["args"], json!({"n": 1}));
+    }
+
+    #[test]
+    fn an_owner_who_has_none_is_told_from_nothing_that_waits() {
+        let all = [("anna".to_owned(), ticket()), ("anna".to_owned(), ticket())];
+        assert_eq!(nothing(&[], None), "no program waits for a person");
+        let told = nothing(&all, Some("ana"));
+        let expected =
+            "nobody named `ana` has a program that waits for a person; those that wait are of anna";
+        assert_eq!(told, expected);
+        assert!(nothing(&[], Some("anna")).ends_with("; nobody has any"));
     }
 
     #[test]

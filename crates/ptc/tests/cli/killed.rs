@@ -216,7 +216,7 @@ fn a_run_whose_log_is_damaged_does_not_go_on_unless_somebody_accepts_that() {
         &["runs", "--checkpoint", "m"][..],
         &["effects", "--checkpoint", "m"],
         &["effects", "--store", "m/runs.db"],
-        &["effects", "settle", "--all", "--did-not-happen", "looked", "--store", "m/runs.db"],
+        &["effects", "settle", "--all", "--did-not-happen", "--note", "looked", "--store", "m/runs.db"],
         &["tickets", "--store", "m/runs.db"],
         &["prelude", "store", "list", "--store", "m/runs.db"],
     ] {

@@ -199,7 +199,7 @@ fn recordings_carry_preludes_and_what_servers_offered() {
     let changes = "a.recording: another answer\n  at /return/1\n  - 42\n  + 63\n";
     assert_eq!((other.code, other.out.as_str()), (1, changes), "{}", other.err);
     let asks = against(&CRM.replace(":at at", ":at (str at at)"), "crm.clj");
-    assert_eq!(asks.code, 0, "{}", asks.err);
+    assert_eq!(asks.code, 2, "{}", asks.err);
     assert!(asks.out.starts_with("a.recording: cannot be told, tool call {"), "{}", asks.out);
     let unnamed = against(more, "other.clj");
     assert_eq!(unnamed.code, 2, "{}", unnamed.out);

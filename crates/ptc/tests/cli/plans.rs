@@ -306,17 +306,19 @@ fn calls_are_settled_by_age_and_server_but_not_while_they_are_under_way() {
     let identity = gaps[0]["identity"].as_str().expect("text");
     let (code, _, err) = world.run(&["effects", "settle", identity, "x", "--did-not-happen"]);
     assert!(code == 2 && err.contains("world/put is under way"), "{err}");
-    let settle = |flags: &[&str]| world.run(&[&["effects", "settle", "looked"], flags].concat());
-    assert_eq!(settle(&["--all"]).1, "settled 0 calls; 1 is under way and was left\n");
+    let settle =
+        |flags: &[&str]| world.run(&[&["effects", "settle", "--all", "--note", "looked"], flags].concat());
+    assert_eq!(settle(&[]).1, "settled 0 calls; 1 is under way and was left\n");
     process.kill().expect("kill -9");
     process.wait().expect("it is gone");
     world.hold(&[]);
     assert_eq!(world.gaps(&[])[0]["under_way"], false, "its process is gone");
+    let named = format!("settled {identity} world/put\nsettled 1 call\n");
     for (flags, settled) in [
         (&["--older-than", "1d"][..], "settled 0 calls\n"),
         (&["--upstream", "another"][..], "settled 0 calls\n"),
-        (&["--upstream", "world", "--older-than", "1ms"][..], "settled 1 call\n"),
-        (&["--all"][..], "settled 0 calls\n"),
+        (&["--upstream", "world", "--older-than", "1ms"][..], named.as_str()),
+        (&[][..], "settled 0 calls\n"),
     ] {
         let (code, out, err) = settle(flags);
         assert_eq!((code, out.as_str()), (0, settled), "{flags:?}: {err}");

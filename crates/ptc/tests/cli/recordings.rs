@@ -169,7 +169,7 @@ fn calls_of_a_program_are_shown_and_it_is_held_against_other_code() {
         (
             "sum.clj",
             "(shop/twice \"z\")",
-            0,
+            2,
             "r.recording: cannot be told, tool price {\"sku\":\"z\"} is not on record\n",
         ),
     ] {
@@ -177,7 +177,11 @@ fn calls_of_a_program_are_shown_and_it_is_held_against_other_code() {
         assert_eq!((ran.code, ran.out.as_str()), (code, told), "{}", ran.err);
     }
     let agent = against("agent.toml", "prompt = \"x\"");
-    assert_eq!(agent.out, "r.recording: is a program, and new/agent.toml is none\n");
+    assert_eq!(
+        (agent.code, agent.out.as_str()),
+        (2, "r.recording: is a program, and new/agent.toml is none\n")
+    );
+    assert!(agent.err.contains("nothing was compared with new/agent.toml"), "{}", agent.err);
 }
 
 #[test]

@@ -187,14 +187,18 @@ fn a_look_at_a_database_without_a_store_makes_none() {
     plan(&world, &place);
     let (code, out, err) = world.run(&["store", "check", &secret]);
     assert!(code == 0 && out.ends_with("nothing is wrong\n") && !out.contains("sentinel"), "{out}{err}");
+    assert!(out.contains("tables are there, with ") && out.contains("not looked at"), "{out}");
+    client.batch_execute("DROP TABLE empty.ptc_shelf").expect("dropped");
+    let (code, out, err) = world.run(&["store", "check", &secret]);
+    assert!(code == 1 && out.contains("the table ptc_shelf is missing"), "{out}{err}");
 }
 
 #[test]
 fn a_store_with_damaged_pages_is_told_with_what_can_be_saved() {
     let world = planned("damaged-pages", "one.db");
     applied(&world, &[]);
-    // Whoever looks last copies the log into the file.
-    assert_eq!(world.run(&["store", "check", "one.db"]).0, 0);
+    // Whoever uses it last copies the log into the file.
+    assert_eq!(world.run(&["effects", "--store", "one.db"]).0, 0);
     let file = world.folder.join("one.db");
     let mut bytes = fs::read(&file).expect("the store");
     // The page of the journal: its rows are the only ones with this text.
@@ -214,7 +218,7 @@ fn a_store_with_damaged_pages_is_told_with_what_can_be_saved() {
     }
     assert_eq!(fs::read(&file).expect("the store"), bytes, "it is left as it is");
     let (code, out, err) = world.run(&["store", "rescue", "one.db", "saved.db"]);
-    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(code, 6, "rows are lost: {out}{err}");
     assert!(out.contains("ptc_effects: 0 rows; the others cannot be read\n"), "{out}");
     assert!(out.ends_with("saved.db has what could be read of one.db\n"), "{out}");
     assert_eq!(world.run(&["store", "check", "saved.db"]).1, "saved.db: nothing is wrong\n");

@@ -173,6 +173,61 @@ fn a_person_decides_about_a_program_of_a_session_on_stdio_and_over_http() {
     assert!(text(&tool(3, "lisp_result", json!({"id": id}))).contains("user=> 2"));
 }
 
+/// Its key was lost, so it can never go on; it must not wait until its time is over.
+#[test]
+fn a_program_whose_key_is_gone_is_rejected_by_whoever_it_belongs_to() {
+    const TOKEN: &str = "a-token-of-at-least-thirty-two-signs";
+    let world = World::new();
+    let flags = [world.flags("writes"), ["--http-auth-token", TOKEN].map(str::to_owned).to_vec()].concat();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let bearer = format!("Bearer {TOKEN}");
+    let auth = [("authorization", bearer.as_str())];
+    let server = HttpServer::start(&flags);
+    let connection = server.open(&auth);
+    let headers = [("mcp-session-id", connection.as_str()), auth[0]];
+    let held = crate::support::call(1, "lisp_eval", json!({"program": program("(put 2)")}));
+    let held = server.post(&headers, &held).json()["result"].clone();
+    let id = waits(&held).unwrap_or_else(|| panic!("it waits: {held}"));
+    drop(server);
+    let keys = world.path("store.db.keys");
+    std::fs::write(&keys, "k9 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n").unwrap();
+    let server = HttpServer::start(&flags);
+    let decide = |decision: &str| {
+        let decision = json!({"id": id, "calls": [1], "decision": decision});
+        ask(server.address, Some(TOKEN), "/approvals/decide", Some(&decision)).json()
+    };
+    let approved = decide("approve");
+    assert_eq!(approved["error"], true, "{approved}");
+    let rejected = decide("reject");
+    assert_eq!(rejected["error"], false, "{rejected}");
+    assert!(rejected.to_string().contains("it cannot be opened"), "{rejected}");
+    let listed = ask(server.address, Some(TOKEN), "/approvals/list", None).json();
+    assert!(!listed.to_string().contains(&id), "{listed}");
+    assert!(world.writes().is_empty());
+}
+
+/// Two servers of a store have the same keys, whichever name they reach it by.
+#[test]
+fn a_server_that_reaches_its_store_through_a_link_has_the_keys_of_the_file() {
+    let world = World::new();
+    let flags = world.flags("writes");
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    drop(HttpServer::start(&flags));
+    let (store, link) = (world.path("store.db"), world.path("link.db"));
+    let keys = std::fs::read(format!("{store}.keys")).unwrap();
+    std::os::unix::fs::symlink(&store, &link).unwrap();
+    let linked: Vec<&str> =
+        flags.iter().map(|flag| if *flag == store { link.as_str() } else { *flag }).collect();
+    drop(HttpServer::start(&linked));
+    assert!(!Path::new(&format!("{link}.keys")).exists(), "no second keys");
+    assert_eq!(std::fs::read(format!("{store}.keys")).unwrap(), keys);
+    // Where earlier versions kept them.
+    std::fs::rename(format!("{store}.keys"), format!("{link}.keys")).unwrap();
+    let output = ptc(&linked).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && told.contains("move them to "), "{told}");
+}
+
 #[test]
 fn without_a_folder_for_it_the_address_is_on_standard_error() {
     let mut plain = Plain::start(&[], |command| {

@@ -27,6 +27,7 @@ use super::super::{Answered, Engine, Handled, envelope};
 use super::choice::{Decided, Which};
 use super::parked::{Before, Parked, target};
 use super::settle::{Ended, Holding, given_back, is_final, rejected, settle};
+use super::unopened::Unopened;
 use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
@@ -88,6 +89,10 @@ impl Engine {
         let looked = apart(move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
         let (parked, decisions) = match looked {
             Ok(looked) => looked,
+            Err(NotTaken::Unopened(unopened)) => {
+                let ended = self.end_unopened(caller, desk, &id, (&unopened, decided)).await;
+                return Ok(ended.unwrap_or_else(|| invalid(&unopened.why)));
+            }
             Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
         let rejects = decisions.iter().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
@@ -260,6 +265,7 @@ impl Engine {
             }
             NotTaken::Refused(error) => refused(&error),
             NotTaken::Answer(answer) => *answer,
+            NotTaken::Unopened(unopened) => invalid(&unopened.why),
         }
     }
 
@@ -397,6 +403,8 @@ enum NotTaken {
     Refused(TicketError),
     /// The ticket and the decision do not fit.
     Answer(Box<Answered>),
+    /// What waits cannot be opened.
+    Unopened(Box<Unopened>),
 }
 
 impl Desk {
@@ -410,7 +418,9 @@ impl Desk {
     ) -> Result<(Parked, Vec<(u64, Decision)>), NotTaken> {
         let answer = |answer: Answered| NotTaken::Answer(Box::new(answer));
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
-        let parked = self.parked(id, owner, &waiting.sealed).map_err(|error| answer(invalid(&error)))?;
+        let parked = self
+            .parked(id, owner, &waiting.sealed)
+            .map_err(|why| NotTaken::Unopened(Box::new(Unopened::new(&waiting, why))))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
         let decisions = decided.decisions(&parked).map_err(|error| answer(wrong(&error)))?;
         Ok((parked, decisions))

@@ -9,6 +9,7 @@ mod parked;
 mod ruling;
 mod seal;
 mod settle;
+mod unopened;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -75,7 +75,7 @@ Exit codes:
   0   the run does the same again, or as far as its recording goes; with --diff, there is no difference; with
       --against, no answer changes
   1   it does not, there is one, or one does
-  2   the command line or a file makes no sense
+  2   the command line or a file makes no sense, or with --against nothing could be compared
 
 Examples:
   ptc run agent.toml --input data.json --record run.recording
@@ -192,7 +192,7 @@ fn comparable(mut recording: Recording) -> Recording {
 /// Says which answers would be others with an agent or a prelude that changed.
 fn would_change(args: &ReplayArgs, file: &Path) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
-    let mut outcome = Outcome::Done;
+    let (mut outcome, mut compared) = (Outcome::Done, false);
     for path in recordings(&args.run, args.last)? {
         let recording = open(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -212,9 +212,13 @@ fn would_change(args: &ReplayArgs, file: &Path) -> anyhow::Result<Outcome> {
             }
         };
         ignore_closed_pipe(show())?;
+        compared |= matches!(verdict, Against::Same | Against::Changes { .. });
         if matches!(verdict, Against::Changes { .. }) {
             outcome = Outcome::Failed;
         }
+    }
+    if !compared {
+        bail!("--against: nothing was compared with {}", file.display());
     }
     Ok(outcome)
 }

@@ -1,4 +1,7 @@
-//! `ptc effects`: calls that may have changed something and whose outcome nobody knows.
+//! `ptc effects`: calls that may have changed something, whose outcome nobody knows or that are over.
+
+mod over;
+mod settle;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -9,12 +12,12 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
-use ptc_store::effects::{EffectError, Finding, Gap};
-use serde_json::{Value as Json, json};
+use ptc_store::effects::Gap;
+use serde_json::json;
 
 use super::eval::ignore_closed_pipe;
-use super::{open_existing, undamaged};
-use crate::agents::{Checkpoints, STORE, run_of, several, usual as usual_runs};
+use super::{asked_store, open_existing, undamaged};
+use crate::agents::{Checkpoints, STORE, run_of, usual as usual_runs};
 use crate::exit::Outcome;
 use crate::terminal::{self, plain};
 use crate::values;
@@ -37,6 +40,14 @@ pub struct EffectsArgs {
     #[command(flatten)]
     which: WhichCalls,
 
+    /// List calls that have their answers instead, for as long as the store keeps them
+    #[arg(long, conflicts_with = "settled")]
+    done: bool,
+
+    /// List calls that people settled instead, with what they found
+    #[arg(long)]
+    settled: bool,
+
     /// Print a JSON line for each instead of text
     #[arg(long)]
     json: bool,
@@ -45,13 +56,23 @@ pub struct EffectsArgs {
 /// Where calls were written down.
 #[derive(Clone, Debug, clap::Args)]
 struct JournalPlace {
-    /// The store of a server or of `ptc apply`; the files of this user, unless told
+    /// The store of a server or of `ptc apply`; what PTC_RUNNER_MCP_STORE names, else the files of this user, unless told
     #[arg(long, value_name = "PLACE", conflicts_with = "checkpoint")]
     store: Option<String>,
 
     /// The folder of `ptc run --checkpoint DIR`
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
+}
+
+impl JournalPlace {
+    /// The store that is named, here or in the environment.
+    fn store(&self) -> Option<String> {
+        match &self.checkpoint {
+            Some(_) => None,
+            None => asked_store(self.store.as_deref()),
+        }
+    }
 }
 
 /// Which calls are meant.
@@ -71,9 +92,10 @@ impl WhichCalls {
         self.upstream.is_some() || self.older_than.is_some()
     }
 
-    fn has(&self, gap: &Gap) -> bool {
-        let age = u64::try_from(ptc_host::now_ms().saturating_sub(gap.begun_ms)).unwrap_or_default();
-        self.upstream.as_ref().is_none_or(|name| *name == gap.server)
+    /// Whether a call of this server is meant that was begun then.
+    fn has(&self, server: &str, begun_ms: i64) -> bool {
+        let age = u64::try_from(ptc_host::now_ms().saturating_sub(begun_ms)).unwrap_or_default();
+        self.upstream.as_ref().is_none_or(|name| name == server)
             && self.older_than.is_none_or(|least| Duration::from_millis(age) >= least)
     }
 }
@@ -83,60 +105,33 @@ enum EffectsCommand {
     /// Note what became of a call, or of several, so that they are not listed any more.
     ///
     /// Whoever tries again is told what you found: a plan that is applied again, a request that comes again, a run that is
-    /// resumed. So settle the calls of a run before it goes on. Calls that are under way cannot be settled.
-    Settle(Settle),
-}
-
-#[derive(Debug, clap::Args)]
-struct Settle {
-    /// The identity of the call, or its beginning; where several are meant, what you found
-    #[arg(value_name = "IDENTITY")]
-    first: String,
-
-    /// What you found
-    #[arg(value_name = "NOTE")]
-    second: Option<String>,
-
-    /// All calls that are listed, but for those under way
-    #[arg(long)]
-    all: bool,
-
-    #[command(flatten)]
-    which: WhichCalls,
-
-    /// The call happened: whoever tries again gets this JSON, null unless told, as its result
-    #[arg(long, value_name = "JSON", value_parser = json_value, num_args = 0..=1, default_missing_value = "null", require_equals = true, conflicts_with = "did_not_happen")]
-    happened: Option<Json>,
-
-    /// The call did not happen: whoever tries again makes it
-    #[arg(long)]
-    did_not_happen: bool,
-
-    #[command(flatten)]
-    place: JournalPlace,
+    /// resumed. So settle the calls of a run before it goes on. A request that was answered keeps its reply: whoever sends it
+    /// again gets that, and the call is made only by a request under another key. Calls that are under way cannot be settled.
+    #[command(
+        override_usage = "ptc effects settle IDENTITY NOTE [OPTIONS]\n       ptc effects settle --all --note TEXT [OPTIONS]"
+    )]
+    Settle(settle::Settle),
 }
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0  no call is without an answer, or they were settled
+  0  no call is without an answer, they were settled, or those that are over are listed
   1  there are such calls
   2  the command line or the store makes no sense, or the call is under way
 
 Examples:
   ptc effects --store server.db --older-than 1d
+  ptc effects --done --upstream crm --store server.db
+  ptc effects --settled --store server.db
   ptc effects settle 3f2a99 'the mail did go out' --happened --store server.db
   ptc effects settle 3f2a99 'no such order' --did-not-happen --store server.db
-  ptc effects settle --all --older-than 7d 'too old to matter' --store server.db
-  ptc effects settle --upstream crm 'compared with its log' --happened --store server.db";
-
-/// A value that is written as JSON. Without this a text would be one that has the JSON in it.
-fn json_value(text: &str) -> Result<Json, String> {
-    serde_json::from_str(text).map_err(|error| format!("{error}; a text stands in quotes: '\"text\"'"))
-}
+  ptc effects settle --all --older-than 7d --note 'too old to matter' --store server.db
+  ptc effects settle --all --upstream crm --note 'compared with its log' --happened --store server.db";
 
 /// Runs the command.
 pub fn run(args: EffectsArgs) -> anyhow::Result<Outcome> {
     match args.command {
+        None if args.done || args.settled => over::list(&args.place, &args.which, args.settled, args.json),
         None => list(&args.place, &args.which, args.json),
         Some(EffectsCommand::Settle(settle)) => settle.run(),
     }
@@ -175,40 +170,47 @@ struct Listed {
     under_way: bool,
 }
 
-impl Listed {
-    /// Notes what a person found out; false, and nothing is noted, if a process is making the call.
-    fn settle(&self, finding: &Finding, note: &str) -> anyhow::Result<bool> {
-        if self.under_way {
-            return Ok(false);
-        }
-        match self.journal.settle(&self.gap, finding, note) {
-            // It was begun once more since it was listed.
-            Err(EffectError::UnderWay) => Ok(false),
-            settled => Ok(settled.map(|()| true)?),
-        }
-    }
+/// Where calls were written down.
+struct Journal {
+    journal: StoreJournal,
+    /// The runs that it belongs to, if it lies beside runs.
+    runs: Option<Checkpoints>,
 }
 
-/// The calls without an answer of all places that are meant, each with its journal.
-fn gaps(place: &JournalPlace) -> anyhow::Result<Vec<Listed>> {
-    let mut all = Vec::new();
+/// All places that are meant.
+fn journals(place: &JournalPlace) -> anyhow::Result<Vec<Journal>> {
+    let (mut all, store) = (Vec::new(), place.store());
     if place.checkpoint.is_none() {
-        if let Some(store) = &place.store {
+        if let Some(store) = &store {
             // A slip in the path must not be told as a store in which all is well.
             open_existing(store)?;
         }
-        add(&mut all, journal(place.store.as_deref(), None)?, |_| false)?;
+        all.push(Journal { journal: journal(store.as_deref(), None)?, runs: None });
     }
-    let folder = match (&place.checkpoint, &place.store) {
+    let folder = match (&place.checkpoint, &store) {
         (Some(folder), _) => Some(folder.clone()),
         (None, None) => usual_runs().ok().filter(|folder| folder.join(STORE).is_file()),
         (None, Some(_)) => None,
     };
     if let Some(folder) = folder {
         let (journal, runs) = (journal(None, Some(&folder))?, Checkpoints::open(Some(&folder))?);
-        runs.tell_all_gaps()?;
+        all.push(Journal { journal, runs: Some(runs) });
+    }
+    Ok(all)
+}
+
+/// The calls without an answer of all places that are meant, each with its journal.
+fn gaps(place: &JournalPlace) -> anyhow::Result<Vec<Listed>> {
+    let mut all = Vec::new();
+    for Journal { journal, runs } in journals(place)? {
+        if let Some(runs) = &runs {
+            runs.tell_all_gaps()?;
+        }
         // A run that goes on has a lock, which goes with its process.
-        add(&mut all, journal, |gap| run_of(&gap.scope).is_some_and(|run| runs.is_held(run)))?;
+        let is_held = |gap: &Gap| {
+            runs.as_ref().is_some_and(|runs| run_of(&gap.scope).is_some_and(|run| runs.is_held(run)))
+        };
+        add(&mut all, journal, is_held)?;
     }
     Ok(all)
 }
@@ -225,19 +227,28 @@ fn add(all: &mut Vec<Listed>, journal: StoreJournal, is_held: impl Fn(&Gap) -> b
 }
 
 fn list(place: &JournalPlace, which: &WhichCalls, as_json: bool) -> anyhow::Result<Outcome> {
-    let gaps: Vec<Listed> = gaps(place)?.into_iter().filter(|listed| which.has(&listed.gap)).collect();
+    let meant = |listed: &Listed| which.has(&listed.gap.server, listed.gap.begun_ms);
+    let gaps: Vec<Listed> = gaps(place)?.into_iter().filter(meant).collect();
     let mut lines: Vec<String> = gaps.iter().map(|listed| line(listed, as_json)).collect();
     if lines.is_empty() && !as_json {
         let such = if which.any() { "every such call" } else { "every call" };
         lines.push(format!("{such} that was begun has its answer"));
     }
-    let mut out = terminal::stdout();
-    ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    print(&lines)?;
     Ok(if gaps.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 
+fn print(lines: &[String]) -> anyhow::Result<()> {
+    let mut out = terminal::stdout();
+    ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+}
+
+fn time(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map(|at| at.to_string()).unwrap_or_default()
+}
+
 fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
-    let begun = jiff::Timestamp::from_millisecond(gap.begun_ms).map(|at| at.to_string()).unwrap_or_default();
+    let begun = time(gap.begun_ms);
     let Gap { scope, identity, server, tool, args, .. } = gap;
     match as_json {
         true => json!({"identity": identity, "scope": scope, "server": server, "tool": tool, "args": args,
@@ -248,66 +259,4 @@ fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
             plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({scope}){mark}"))
         }
     }
-}
-
-impl Settle {
-    fn run(self) -> anyhow::Result<Outcome> {
-        let finding = match (&self.happened, self.did_not_happen) {
-            // As the journal keeps answers.
-            (Some(value), _) => Finding::Happened(json!({"ok": true, "value": value, "kind": "json"})),
-            (None, true) => Finding::DidNotHappen,
-            (None, false) => Finding::Dismissed,
-        };
-        let gaps = gaps(&self.place)?;
-        let said = match (self.all || self.which.any(), &self.second) {
-            (true, None) => self.several(&gaps, &finding)?,
-            (true, Some(_)) => {
-                bail!("name one call by its identity, or several with --all, --upstream and --older-than")
-            }
-            (false, Some(note)) => one(&gaps, &self.first, &finding, note)?,
-            (false, None) => bail!("say what you found: ptc effects settle IDENTITY 'what you found'"),
-        };
-        ignore_closed_pipe(writeln!(terminal::stdout(), "{said}"))?;
-        Ok(Outcome::Done)
-    }
-
-    /// Settles all that are meant and not under way.
-    fn several(&self, gaps: &[Listed], finding: &Finding) -> anyhow::Result<String> {
-        let meant = gaps.iter().filter(|listed| self.which.has(&listed.gap));
-        let (mut settled, mut under_way) = (0, 0);
-        for listed in meant {
-            match listed.settle(finding, &self.first)? {
-                true => settled += 1,
-                false => under_way += 1,
-            }
-        }
-        let left = match under_way {
-            0 => String::new(),
-            1 => "; 1 is under way and was left".to_owned(),
-            more => format!("; {more} are under way and were left"),
-        };
-        Ok(format!("settled {}{left}", several(settled, "call")))
-    }
-}
-
-/// What somebody may look for here in vain.
-const NOT_LISTED: &str = "`ptc effects` lists them. Calls of missions on Restate cannot be settled: their programs were told \
-                          that the outcome is unknown, and have gone on";
-
-fn one(gaps: &[Listed], identity: &str, finding: &Finding, note: &str) -> anyhow::Result<String> {
-    let mut alike = gaps.iter().filter(|listed| listed.gap.identity.starts_with(identity));
-    let listed = match (alike.next(), alike.next()) {
-        (Some(found), None) if !identity.is_empty() => found,
-        (Some(_), _) => bail!("more than one call begins with `{identity}`; write more of it"),
-        (None, _) => bail!("no call without an answer begins with `{identity}`; {NOT_LISTED}"),
-    };
-    let gap = &listed.gap;
-    if !listed.settle(finding, note)? {
-        bail!(
-            "{}/{} is under way in a process that goes on; settle it if it has no answer when that has ended",
-            gap.server,
-            plain(&gap.tool)
-        );
-    }
-    Ok(format!("settled {} {}/{}", gap.identity, gap.server, plain(&gap.tool)))
 }

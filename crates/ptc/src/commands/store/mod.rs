@@ -1,13 +1,13 @@
 //! `ptc store`: copies of what servers keep, with the keys that belong to it, and a thorough look.
 
-use std::io::{Read as _, Write as _};
+mod keys;
+
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Store, copy, rescue};
-use ptc_system::owned::{self, Reach};
-use ptc_system::private;
 
 use super::ignore_closed_pipe;
 use crate::agents::{grouped, several};
@@ -29,15 +29,21 @@ pub struct StoreArgs {
 enum StoreCommand {
     /// Copy a store, whole and at one moment, while servers write it.
     ///
-    /// The copy is another store: plans that belong to the one that is copied are not applied with it.
+    /// The copy is another store: plans that belong to the one that is copied are not applied with it. If programs wait for
+    /// people and are sealed with keys that are not found, nothing is copied.
+    #[command(allow_missing_positional = true)]
     Backup {
-        /// The store
-        store: String,
+        /// The store; what PTC_RUNNER_MCP_STORE names, unless told
+        store: Option<String>,
         /// Where the copy goes; a file that is not there
+        #[arg(required = true)]
         copy: PathBuf,
         /// The file of keys that the servers were given, if it is not FILE.keys
         #[arg(long, value_name = "FILE")]
         ticket_keys: Option<PathBuf>,
+        /// Copy the store also if programs that wait cannot go on with the keys that are copied
+        #[arg(long)]
+        without_keys: bool,
     },
     /// Put a copy where a store is to be. What is there already is not touched.
     ///
@@ -59,9 +65,12 @@ enum StoreCommand {
         saved: PathBuf,
     },
     /// Look for damage: in the log, and in all pages and indexes. Where there is no store, none is made.
+    ///
+    /// Nothing is changed, neither the file nor its log. Of a database on a server, the tables are looked for and their rows
+    /// counted; pages and indexes are for the tools of the server (pg_amcheck).
     Check {
-        /// The store
-        store: String,
+        /// The store; what PTC_RUNNER_MCP_STORE names, unless told
+        store: Option<String>,
         /// Go on without what stands behind a break in the log: it is gone for good, and may be done again
         #[arg(long)]
         accept_loss: bool,
@@ -72,34 +81,59 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  it is done, or nothing is wrong
   1  something is damaged
-  2  the command line or a file makes no sense, or there is no store
+  2  the command line or a file makes no sense, there is no store, or keys are missing
+  6  of a damaged store something was saved, and something is lost
 
 Examples:
   ptc store backup server.db backups/2026-11-17.db
   ptc store restore backups/2026-11-17.db server.db
   ptc store check server.db
+  PTC_RUNNER_MCP_STORE=postgres://ptc@localhost/ptc ptc store check
   ptc store rescue damaged.db server.db";
 
 /// Findings that are told one by one.
 const FINDINGS: usize = 10;
 
-/// The longest file of keys that is copied.
-const KEYS_BYTES: u64 = 1 << 20;
-
 /// Runs the command.
 pub fn run(args: StoreArgs) -> anyhow::Result<Outcome> {
     match args.command {
-        StoreCommand::Backup { store, copy, ticket_keys } => backup(&store, &copy, ticket_keys.as_deref()),
+        StoreCommand::Backup { store, copy, ticket_keys, without_keys } => {
+            let store = needed(store.as_deref(), "it before the copy")?;
+            backup(&store, &copy, ticket_keys.as_deref(), without_keys)
+        }
         StoreCommand::Restore { copy, store } => restore(&copy, &store),
         StoreCommand::Rescue { store, saved } => save(&store, &saved),
-        StoreCommand::Check { store, accept_loss } => check(&store, accept_loss),
+        StoreCommand::Check { store, accept_loss } => {
+            check(&needed(store.as_deref(), "it behind the command")?, accept_loss)
+        }
     }
 }
+
+/// Names the store of a server, so that an address need not stand in the command line.
+const STORE: &str = "PTC_RUNNER_MCP_STORE";
+
+/// The store that is named in the command line, else in the environment.
+pub fn asked_store(named: Option<&str>) -> Option<String> {
+    let elsewhere = || std::env::var(STORE).ok().filter(|place| !place.is_empty());
+    named.map(str::to_owned).or_else(elsewhere)
+}
+
+/// The same where there must be one; `how` says how it is named.
+pub fn needed(named: Option<&str>, how: &str) -> anyhow::Result<String> {
+    asked_store(named).ok_or_else(|| anyhow!("no store is named; name {how}, or in {STORE}"))
+}
+
+/// What can be done where nothing of a store is left.
+const BEGIN_ANEW: &str =
+    "what was done may be done again: restore a backup, or move its files away to begin anew";
 
 /// Refuses a store whose log has lost something that was acknowledged, before it is opened: it would go on from an older
 /// state without a word. What a loss of power leaves behind is given, for whoever tells of it; with that a store goes on.
 pub fn acknowledged(place: &str) -> anyhow::Result<Option<Damage>> {
-    match log_check::damage(place)? {
+    let found = log_check::damage(place)?;
+    let place = ptc_store::shown(place);
+    match found {
+        Some(damage) if damage.is_total() => bail!("store {place}: {damage}; {BEGIN_ANEW}"),
         Some(damage) if !damage.is_harmless() => bail!(
             "store {place}: {damage}, so what was done since may be done again; restore a backup, or go on without it: \
              ptc store check {place} --accept-loss"
@@ -122,23 +156,34 @@ pub fn open_existing(place: &str) -> anyhow::Result<Store> {
     Ok(Store::open_existing(place)?)
 }
 
-fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>) -> anyhow::Result<Outcome> {
+fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool) -> anyhow::Result<Outcome> {
     undamaged(store)?;
-    let keys = ticket_keys.map_or_else(|| beside(Path::new(store)), Path::to_owned);
+    let keys = ticket_keys.map_or_else(|| keys_of(store), |keys| Ok(keys.to_owned()))?;
     let to_keys = beside(to);
     if to_keys.exists() {
         bail!("{} is there already; name another file", to_keys.display());
     }
+    if ticket_keys.is_some() && !keys.exists() {
+        bail!("--ticket-keys: there is no {}", keys.display());
+    }
+    let lacking = keys::lacking(store, &keys)?;
+    if !without_keys && let Some(lacking) = &lacking {
+        bail!(
+            "{lacking}, which {} does not have; name the file of keys that the servers were given with --ticket-keys, or copy \
+             the store --without-keys: those programs cannot go on from the copy",
+            keys.display()
+        );
+    }
     let bytes = copy::copy(store, to)?;
     // Behind the store: whatever was sealed up to there has its key by now.
-    let with = match (keys.exists(), ticket_keys) {
-        (true, _) => {
-            copy_keys(&keys, &to_keys)?;
+    let with = match keys.exists() {
+        true => {
+            keys::copy(&keys, &to_keys)?;
             format!(", with the keys of {}", keys.display())
         }
-        (false, Some(_)) => bail!("--ticket-keys: there is no {}", keys.display()),
-        (false, None) => ", without keys: there are none beside it".to_owned(),
+        false => ", without keys: there are none beside it".to_owned(),
     };
+    let with = lacking.map_or(with.clone(), |lacking| format!("{with}; {lacking}, which is not copied"));
     said(&format!("{store} is copied to {}: {} bytes{with}", to.display(), grouped(bytes)))
 }
 
@@ -152,10 +197,10 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
         }
     }
     let bytes = copy::copy(from, store)?;
-    let (keys, to_keys) = (beside(Path::new(from)), beside(store));
+    let (keys, to_keys) = (keys_of(from)?, beside(store));
     let with = match keys.exists() {
         true => {
-            copy_keys(&keys, &to_keys)?;
+            keys::copy(&keys, &to_keys)?;
             ", with its keys"
         }
         false => ", without keys: programs that wait for people can go on only with those of the servers",
@@ -169,6 +214,10 @@ fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
         None => {}
         Some(torn) if torn.is_harmless() => {
             said(&format!("{place}: {torn}"))?;
+        }
+        Some(damage) if damage.is_total() => {
+            said(&format!("{place}: {damage}. {BEGIN_ANEW}"))?;
+            return Ok(Outcome::Failed);
         }
         Some(damage) if !accept_loss => {
             said(&format!(
@@ -186,7 +235,15 @@ fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
     }
     let found = copy::check(store)?;
     if found.is_empty() {
-        return said(&format!("{place}: nothing is wrong"));
+        return said(&match copy::counted(store)? {
+            None => format!("{place}: nothing is wrong"),
+            Some(tables) => format!(
+                "{place}: all {} are there, with {}; pages and indexes were not looked at, which pg_amcheck does; as far as \
+                 that, nothing is wrong",
+                several(tables.len() as u64, "table"),
+                several(tables.iter().map(|table| table.rows).sum(), "row"),
+            ),
+        });
     }
     for line in found.iter().take(FINDINGS) {
         said(&format!("{place}: {line}"))?;
@@ -194,8 +251,10 @@ fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
     if found.len() > FINDINGS {
         said(&format!("{place}: and {} more", found.len() - FINDINGS))?;
     }
-    for line in saved(store)? {
-        said(&line)?;
+    if copy::counted(store)?.is_none() {
+        for line in saved(store)? {
+            said(&line)?;
+        }
     }
     Ok(Outcome::Failed)
 }
@@ -231,9 +290,9 @@ fn save(store: &str, to: &Path) -> anyhow::Result<Outcome> {
         bail!("{} is there already; name another file", to_keys.display());
     }
     let tables = rescue::rescue(store, to)?;
-    let keys = beside(Path::new(store));
+    let keys = keys_of(store)?;
     if keys.exists() {
-        copy_keys(&keys, &to_keys)?;
+        keys::copy(&keys, &to_keys)?;
     }
     for table in &tables {
         let rows = several(table.rows, "row");
@@ -242,27 +301,21 @@ fn save(store: &str, to: &Path) -> anyhow::Result<Outcome> {
             false => said(&format!("{}: {rows}; the others cannot be read", table.name))?,
         };
     }
-    said(&format!("{} has what could be read of {store}", to.display()))
+    said(&format!("{} has what could be read of {store}", to.display()))?;
+    Ok(match tables.iter().all(|table| table.is_whole) {
+        true => Outcome::Done,
+        false => Outcome::Partly,
+    })
 }
 
-/// The keys that belong to a store.
+/// The keys that belong to a store that is there: beside its file, also if it is reached through a link.
+fn keys_of(store: &str) -> anyhow::Result<PathBuf> {
+    Ok(ptc_store::beside(store, ".keys")?.unwrap_or_else(|| beside(Path::new(store))))
+}
+
+/// The keys that belong to a store that is made.
 fn beside(store: &Path) -> PathBuf {
     PathBuf::from(format!("{}.keys", store.display()))
-}
-
-fn copy_keys(from: &Path, to: &Path) -> anyhow::Result<()> {
-    owned::check(from, Reach::GroupReads).map_err(|problem| anyhow!("{problem}"))?;
-    let mut keys = Vec::new();
-    let file = std::fs::File::open(from).with_context(|| format!("cannot read {}", from.display()))?;
-    file.take(KEYS_BYTES + 1).read_to_end(&mut keys)?;
-    if keys.len() as u64 > KEYS_BYTES {
-        bail!("{} is no file of keys: it is too long", from.display());
-    }
-    let written = private::create_new(to).and_then(|mut file| {
-        file.write_all(&keys)?;
-        file.sync_all()
-    });
-    written.with_context(|| format!("cannot write {}", to.display()))
 }
 
 fn said(line: &str) -> anyhow::Result<Outcome> {

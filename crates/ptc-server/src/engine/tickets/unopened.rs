@@ -1,0 +1,88 @@
+//! Programs that nobody can open any more, because their key is gone. They cannot go on, and would wait for as long as their
+//! tickets live; so whoever they belong to may still reject them, for which nothing of what is sealed is needed.
+
+use ptc_host::{Decision, PendingCall};
+use ptc_store::tickets::Waiting;
+use serde_json::{Value as Json, json};
+
+use super::super::api::Caller;
+use super::super::audit::{self, AuditNote};
+use super::super::{Answered, Engine};
+use super::choice::Decided;
+use super::decide::answer;
+use super::settle::{kept, rejected};
+use super::{Desk, account, changing, refused};
+use crate::engine::Reason;
+
+/// A program that cannot be opened, with what its owner was shown of it.
+pub struct Unopened {
+    /// Why it cannot.
+    pub why: String,
+    calls: Vec<PendingCall>,
+}
+
+impl Unopened {
+    /// Of what waits.
+    pub fn new(waiting: &Waiting, why: String) -> Unopened {
+        let calls = waiting.about["pending"].as_array().into_iter().flatten().filter_map(call).collect();
+        Unopened { why, calls }
+    }
+
+    /// The decisions, if they reject every call that waits.
+    fn rejections(&self, decided: &Decided) -> Option<Vec<(u64, Decision)>> {
+        let of = |call: &PendingCall| {
+            let about =
+                |choice: &&super::Choice| choice.calls.as_ref().is_none_or(|all| all.contains(&call.id));
+            let choice = decided.choices.iter().find(about)?;
+            matches!(choice.decision, Decision::Reject(_)).then(|| (call.id, choice.decision.clone()))
+        };
+        let rejections: Vec<_> = self.calls.iter().map(of).collect::<Option<_>>()?;
+        let all_reject = decided.choices.iter().all(|choice| matches!(choice.decision, Decision::Reject(_)));
+        (all_reject && !rejections.is_empty()).then_some(rejections)
+    }
+}
+
+/// A call that waits, as its owner was shown it: of a server's tool it names both.
+fn call(shown: &Json) -> Option<PendingCall> {
+    let (id, tool) = (shown["call"].as_u64()?, shown["tool"].as_str().unwrap_or_default());
+    let (tool, args) = match shown["server"].as_str() {
+        Some(server) => ("call", json!({"server": server, "tool": tool})),
+        None => (tool, json!({})),
+    };
+    Some(PendingCall { id, tool: tool.to_owned(), args, about: json!({}) })
+}
+
+impl Engine {
+    /// Ends a program that cannot be opened if all its calls are rejected, and says what it has made; nothing otherwise.
+    pub(super) async fn end_unopened(
+        &self,
+        caller: &Caller,
+        desk: &Desk,
+        id: &str,
+        (unopened, decided): (&Unopened, &Decided),
+    ) -> Option<Answered> {
+        let rejections = unopened.rejections(decided)?;
+        let made = match self.made(desk, id, None).await {
+            Ok(made) => made,
+            Err(why) => {
+                tracing::error!("what a program made before cannot be read: {why}");
+                let message =
+                    "what the program made before cannot be read at the moment; nothing was done now";
+                return Some(answer(Reason::STORE, message, "Reject the calls again in a moment."));
+            }
+        };
+        let answered = made.tell(rejected(&format!("it cannot be opened: {}", unopened.why)), None);
+        let (tickets, owner, asked, ended) =
+            (desk.tickets.clone(), account(caller), id.to_owned(), kept(&answered));
+        Some(match changing(move || tickets.end(&asked, &owner, &ended)).await {
+            Ok(again) => {
+                let lines = audit::lines(&unopened.calls, &rejections);
+                let by = decided.by.name();
+                AuditNote { who: account(caller).to_string(), ticket: id.to_owned(), by, again, lines }
+                    .tell();
+                answered
+            }
+            Err(error) => refused(&error),
+        })
+    }
+}

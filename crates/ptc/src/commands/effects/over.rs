@@ -1,0 +1,89 @@
+//! `ptc effects --done` and `--settled`: calls that are over, for whoever asks what was done.
+
+use ptc_store::effects::{OverCall, WasFound};
+use serde_json::{Value as Json, json};
+
+use super::{JournalPlace, WhichCalls, journals, print, time};
+use crate::agents::grouped;
+use crate::exit::Outcome;
+use crate::terminal::plain;
+
+/// Lists calls that were answered, or those that people settled.
+pub fn list(
+    place: &JournalPlace,
+    which: &WhichCalls,
+    settled: bool,
+    as_json: bool,
+) -> anyhow::Result<Outcome> {
+    let mut calls = Vec::new();
+    for journal in journals(place)? {
+        let over = journal.journal.effects().over()?;
+        calls.extend(
+            over.into_iter()
+                .filter(|call| call.note.is_some() == settled && which.has(&call.server, call.begun_ms)),
+        );
+    }
+    let mut lines: Vec<String> = calls
+        .iter()
+        .map(|call| match as_json {
+            true => fields(call).to_string(),
+            false => text(call),
+        })
+        .collect();
+    if lines.is_empty() && !as_json {
+        let such = if which.any() { "no such call" } else { "no call" };
+        lines.push(match settled {
+            true => format!("{such} was settled by a person, as far as the store still knows"),
+            false => format!("{such} has an answer that the store still keeps"),
+        });
+    }
+    print(&lines)?;
+    Ok(Outcome::Done)
+}
+
+/// Whose call it is and under which key, as far as its scope says.
+fn whose(call: &OverCall) -> (Option<&str>, Option<&str>) {
+    match call.scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
+        Some((owner, key)) => (Some(owner), Some(key)),
+        None => (call.owner.as_deref(), None),
+    }
+}
+
+/// What a person found, in a word.
+fn finding(call: &OverCall) -> Option<&'static str> {
+    call.note.as_ref().map(|_| match call.found {
+        WasFound::Answered { .. } => "happened",
+        WasFound::DidNotHappen => "did not happen",
+        WasFound::Dismissed => "not known",
+    })
+}
+
+fn fields(call: &OverCall) -> Json {
+    let (owner, key) = whose(call);
+    let bytes = match call.found {
+        WasFound::Answered { bytes } => Some(bytes),
+        WasFound::DidNotHappen | WasFound::Dismissed => None,
+    };
+    json!({
+        "identity": call.identity, "scope": call.scope, "owner": owner, "key": key, "server": call.server,
+        "tool": call.tool, "args": call.args, "begun": time(call.begun_ms), "ended": call.ended_ms.map(time),
+        "answer_bytes": bytes, "finding": finding(call), "note": call.note,
+    })
+}
+
+fn text(call: &OverCall) -> String {
+    let OverCall { identity, server, tool, args, scope, .. } = call;
+    let begun = time(call.begun_ms);
+    let ended = call.ended_ms.map(time).unwrap_or_default();
+    let became = match (finding(call), &call.note, &call.found) {
+        (Some(finding), Some(note), _) => format!("settled {ended}, {finding}: {note}"),
+        (_, _, WasFound::Answered { bytes }) => format!("answered {ended}, {} bytes", grouped(*bytes)),
+        _ => format!("ended {ended}"),
+    };
+    let whose = match whose(call) {
+        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
+        (Some(owner), None) => format!("owner {owner}, {scope}"),
+        (None, _) => scope.clone(),
+    };
+    plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({whose})  {became}"))
+}

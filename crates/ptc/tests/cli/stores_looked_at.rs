@@ -1,0 +1,343 @@
+//! What people read of a store and write into it: calls that are settled and listed, checks that change nothing, and
+//! addresses without a password.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use ptc_store::Store;
+use ptc_store::effects::{Begun, Effects, NewEffect};
+use ptc_store::requests::{Began, NewRequest, Reply, Requests};
+use ptc_store::tickets::{NewTicket, TicketQuota, Tickets};
+use serde_json::{Value, json};
+
+/// A folder with a store in it, and commands that are run there.
+struct Place {
+    folder: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("looked-at-{name}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        Place { folder }
+    }
+
+    fn open(&self) -> Arc<Store> {
+        Arc::new(Store::open(&self.path("one.db").to_string_lossy()).expect("a store"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The exit code, and what is printed.
+    fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+        for name in ["PTC_RUNNER_MCP_STORE", "PGPASSWORD", "PGPASSFILE"] {
+            command.env_remove(name);
+        }
+        command.args(args).current_dir(&self.folder).env("HOME", &self.folder);
+        command.env("XDG_STATE_HOME", &self.folder).envs(variables.iter().copied());
+        let output = command.output().expect("the command starts");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    }
+
+    fn ptc(&self, args: &[&str]) -> (i32, String, String) {
+        self.run(args, &[])
+    }
+}
+
+/// Begins a call without an answer.
+fn begin(effects: &Effects, scope: &str, identity: &str, server: &str) {
+    let args = json!({"order": 4});
+    let call = NewEffect { identity, server, tool: "close", args: &args };
+    assert_eq!(effects.begin(scope, &call), Ok(Begun::Fresh));
+}
+
+fn gaps(place: &Place) -> usize {
+    place.ptc(&["effects", "--json", "--store", "one.db"]).1.lines().count()
+}
+
+#[test]
+fn a_forgotten_note_settles_nothing() {
+    let place = Place::new("forgotten");
+    let effects = Effects::new(place.open());
+    begin(&effects, "request:anna:k1", "3f2a99c0", "shop");
+    begin(&effects, "request:anna:k2", "77b1d2e3", "shop");
+    for (args, part) in [
+        (&["3f2a99c0", "--did-not-happen", "--upstream", "shop"][..], "one call is named by its identity"),
+        (&["3f2a99c0", "looked", "--upstream", "shop"], "one call is named by its identity"),
+        (&["--all", "--note", "3f2a", "--did-not-happen"], "`3f2a` is the identity of a call"),
+        (&["3f2a99c0", "77b1d2e3"], "`77b1d2e3` is the identity of a call"),
+        (&["--all", "3f2a99c0"], "name one call by its identity, or several"),
+        (&["--all"], "say what you found: ptc effects settle --all --note"),
+        (&["3f2a99c0"], "say what you found: ptc effects settle IDENTITY"),
+        (&["3f2a99c0", "--note", "looked"], "--note is for several calls"),
+        (&[][..], "name a call"),
+    ] {
+        let (code, out, err) = place.ptc(&[&["effects", "settle", "--store", "one.db"], args].concat());
+        assert!(code == 2 && out.is_empty() && err.contains(part), "{args:?}: {out}{err}");
+        assert_eq!(gaps(&place), 2, "{args:?}");
+    }
+    let (code, out, err) = place.ptc(&[
+        "effects",
+        "settle",
+        "--all",
+        "--upstream",
+        "shop",
+        "--note",
+        "looked",
+        "--store",
+        "one.db",
+    ]);
+    let named = "settled 3f2a99c0 shop/close\nsettled 77b1d2e3 shop/close\nsettled 2 calls\n";
+    assert_eq!((code, out.as_str(), gaps(&place)), (0, named, 0), "{err}");
+}
+
+#[test]
+fn whoever_settles_a_call_of_an_answered_request_is_told_that_its_reply_stays() {
+    let place = Place::new("answered");
+    let store = place.open();
+    let (requests, effects) = (Requests::new(store.clone()), Effects::new(store));
+    for (key, identity) in [("answered", "aa11"), ("open", "bb22")] {
+        let scope = format!("request:anna:{key}");
+        let new = NewRequest { scope: &scope, tool: "lisp_eval", digest: b"d" };
+        let Ok(Began::Held { lease, .. }) = requests.begin(&new, 0) else { panic!("nobody holds it") };
+        begin(&effects, &scope, identity, "shop");
+        if key == "answered" {
+            requests.keep(&Reply { lease: &lease, answer: &json!({"text": "unknown"}) }).expect("kept");
+        }
+    }
+    let settle = |identity| {
+        place.ptc(&["effects", "settle", identity, "not there", "--did-not-happen", "--store", "one.db"]).1
+    };
+    let told = settle("aa11");
+    assert!(told.contains("was answered already") && told.contains("under another key"), "{told}");
+    assert_eq!(settle("bb22"), "settled bb22 shop/close\n");
+    let help = place.ptc(&["effects", "settle", "--help"]).1;
+    assert!(help.contains("under another key"), "{help}");
+}
+
+#[test]
+fn calls_that_are_over_are_listed_with_what_became_of_them() {
+    let place = Place::new("over");
+    let effects = Effects::new(place.open());
+    for (identity, scope) in [("aa11", "request:anna:order-7"), ("bb22", "plan:p"), ("cc33", "plan:p")] {
+        begin(&effects, scope, identity, "shop");
+    }
+    effects.done("request:anna:order-7", "aa11", &json!({"ok": true})).expect("noted");
+    let nothing = place.ptc(&["effects", "--settled", "--store", "one.db"]);
+    assert_eq!((nothing.0, nothing.1.contains("no call was settled")), (0, true), "{nothing:?}");
+    let settle = ["effects", "settle", "bb22", "it is not there", "--did-not-happen", "--store", "one.db"];
+    assert_eq!(place.ptc(&settle).0, 0);
+    let listed = |flag: &str| {
+        let (code, out, err) = place.ptc(&["effects", flag, "--json", "--store", "one.db"]);
+        assert_eq!(code, 0, "{err}");
+        let calls = out.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        calls.collect::<Vec<Value>>()
+    };
+    let (done, settled) = (listed("--done"), listed("--settled"));
+    assert_eq!((done.len(), settled.len()), (1, 1), "{done:?} {settled:?}");
+    let call = &done[0];
+    assert_eq!(
+        [&call["identity"], &call["owner"], &call["key"], &call["server"], &call["tool"]],
+        ["aa11", "anna", "order-7", "shop", "close"]
+    );
+    assert_eq!((&call["answer_bytes"], &call["finding"]), (&json!(11), &Value::Null));
+    assert!(call["begun"].is_string() && call["ended"].is_string(), "{call}");
+    let call = &settled[0];
+    assert_eq!(
+        (&call["identity"], &call["finding"], &call["note"]),
+        (&json!("bb22"), &json!("did not happen"), &json!("it is not there"))
+    );
+    let (_, text, _) = place.ptc(&["effects", "--done", "--store", "one.db"]);
+    assert!(text.contains("owner anna, key order-7") && text.contains("11 bytes"), "{text}");
+    let (_, text, _) = place.ptc(&["effects", "--settled", "--store", "one.db"]);
+    assert!(text.contains("did not happen: it is not there"), "{text}");
+    let (code, out, _) = place.ptc(&["effects", "--done", "--upstream", "other", "--store", "one.db"]);
+    assert!(code == 0 && out.contains("no such call has an answer"), "{out}");
+    // Made after all: that is what counts then.
+    begin(&effects, "plan:p", "bb22", "shop");
+    assert!(listed("--settled").is_empty());
+}
+
+/// A file of a store, or nothing.
+fn bytes(path: &Path) -> Option<Vec<u8>> {
+    fs::read(path).ok()
+}
+
+#[test]
+fn a_check_changes_neither_the_file_nor_its_log() {
+    let place = Place::new("unchanged");
+    let store = place.open();
+    begin(&Effects::new(store.clone()), "run", "aa11", "shop");
+    // As a server that was killed leaves it.
+    for ending in ["", "-wal", "-synced"] {
+        let (from, to) = (format!("one.db{ending}"), format!("killed.db{ending}"));
+        fs::copy(place.path(&from), place.path(&to)).expect("copied");
+    }
+    drop(store);
+    for (name, has_log) in [("killed.db", true), ("one.db", false)] {
+        let parts = [name.to_owned(), format!("{name}-wal"), format!("{name}-synced")];
+        let read = || parts.iter().map(|part| bytes(&place.path(part))).collect::<Vec<_>>();
+        let before = read();
+        assert_eq!(before[1].is_some(), has_log, "{name}");
+        for _ in 0..2 {
+            let (code, out, err) = place.ptc(&["store", "check", name]);
+            assert_eq!((code, out), (0, format!("{name}: nothing is wrong\n")), "{err}");
+            assert!(read() == before, "{name} was changed");
+        }
+    }
+}
+
+#[test]
+fn a_store_whose_log_is_gone_before_anything_of_it_was_copied_is_refused() {
+    let place = Place::new("log-gone");
+    let store = place.open();
+    begin(&Effects::new(store.clone()), "run", "aa11", "shop");
+    for ending in ["", "-synced"] {
+        let (from, to) = (format!("one.db{ending}"), format!("cut.db{ending}"));
+        fs::copy(place.path(&from), place.path(&to)).expect("copied");
+    }
+    let before = bytes(&place.path("cut.db"));
+    let (code, out, err) = place.ptc(&["store", "check", "cut.db"]);
+    assert!(code == 1 && out.contains("its log is gone") && out.contains("restore a backup"), "{out}{err}");
+    for args in [&["tickets", "--store", "cut.db"][..], &["effects", "--store", "cut.db"]] {
+        let (code, out, err) = place.ptc(args);
+        assert!(code == 2 && err.contains("its log is gone"), "{args:?}: {out}{err}");
+    }
+    let (code, out, _) = place.ptc(&["store", "check", "cut.db", "--accept-loss"]);
+    assert!(code == 1 && out.contains("move its files away"), "{out}");
+    assert_eq!(bytes(&place.path("cut.db")), before, "no store is made in it");
+}
+
+#[test]
+fn options_of_a_connection_are_never_taken_for_a_path_and_shown() {
+    let place = Place::new("options");
+    let options = "host=db user=ptc password=ptc-sentinel-7f3a";
+    for args in
+        [&["store", "check", options][..], &["tickets", "--store", options], &["effects", "--store", options]]
+    {
+        let (code, out, err) = place.ptc(args);
+        assert!(code == 2 && err.contains("write `postgres://"), "{args:?}: {err}");
+        assert!(!format!("{out}{err}").contains("sentinel"), "{out}{err}");
+    }
+}
+
+#[test]
+fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
+    let place = Place::new("linked");
+    let tickets = Tickets::new(place.open());
+    let about = json!({});
+    // As servers seal: a version, the id of the key and the rest.
+    let sealed = b"\x01\x02k1 sealed";
+    let new = NewTicket {
+        id: "t1",
+        owner: "anna",
+        kind: "eval",
+        session: None,
+        expires_ms: i64::MAX,
+        sealed,
+        about: &about,
+    };
+    tickets.put(&new, TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+    symlink("one.db", place.path("link.db")).expect("a link");
+    let keys = |name: &str, id: &str| {
+        fs::write(place.path(name), format!("{id} AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"))
+            .expect("keys");
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o600)).expect("it changes");
+    };
+    let backup = |args: &[&str]| place.ptc(&[&["store", "backup"], args].concat());
+    // Nothing is written before the keys are there, so that the command can be mended and given again.
+    keys("other", "k2");
+    for (args, part) in [
+        (&["link.db", "copy.db"][..], "1 program waits, sealed with the key k1"),
+        (&["link.db", "copy.db", "--ticket-keys", "other"], "--without-keys"),
+        (&["link.db", "copy.db", "--ticket-keys", "gone"], "there is no gone"),
+    ] {
+        let (code, out, err) = backup(args);
+        assert!(code == 2 && err.contains(part), "{args:?}: {out}{err}");
+        assert!(!place.path("copy.db").exists(), "{args:?}");
+    }
+    let (code, out, err) = backup(&["link.db", "bare.db", "--without-keys"]);
+    assert!(code == 0 && out.contains("sealed with the key k1, which is not copied"), "{out}{err}");
+    keys("one.db.keys", "k1");
+    let (code, out, err) = backup(&["link.db", "copy.db"]);
+    assert!(code == 0 && out.contains("with the keys of "), "{out}{err}");
+    assert_eq!(bytes(&place.path("copy.db.keys")), bytes(&place.path("one.db.keys")));
+    let (code, out, err) =
+        place.run(&["store", "backup", "named.db"], &[("PTC_RUNNER_MCP_STORE", "link.db")]);
+    assert!(code == 0 && place.path("named.db.keys").exists(), "{out}{err}");
+}
+
+#[test]
+fn the_store_is_taken_from_the_environment_unless_it_is_named() {
+    let place = Place::new("environment");
+    let effects = Effects::new(place.open());
+    begin(&effects, "run", "aa11", "shop");
+    let named = [("PTC_RUNNER_MCP_STORE", "one.db")];
+    let (code, out, err) = place.run(&["effects"], &named);
+    assert!(code == 1 && out.contains("aa11"), "{out}{err}");
+    for args in [&["tickets"][..], &["store", "check"]] {
+        let (code, out, err) = place.run(args, &named);
+        assert_eq!(code, 0, "{args:?}: {out}{err}");
+        let (code, _, err) = place.ptc(args);
+        assert!(code == 2 && err.contains("PTC_RUNNER_MCP_STORE"), "{args:?}: {err}");
+        let help = place.ptc(&[args, &["--help"]].concat()).1;
+        assert!(help.contains("PTC_RUNNER_MCP_STORE"), "{help}");
+    }
+    let (code, _, err) = place.run(&["tickets", "--store", "typo.db"], &named);
+    assert!(code == 2 && err.contains("there is no such file"), "{err}");
+    for command in ["effects", "plan", "apply"] {
+        let help = place.ptc(&[command, "--help"]).1;
+        assert!(help.contains("PTC_RUNNER_MCP_STORE"), "{help}");
+    }
+}
+
+/// A server that asks whoever connects for a password, and hangs up.
+fn asked_for_a_password(listener: &TcpListener) -> String {
+    let (mut client, _) = listener.accept().expect("somebody connects");
+    let mut length = [0; 4];
+    client.read_exact(&mut length).expect("a length");
+    let mut rest = vec![0; u32::from_be_bytes(length) as usize - 4];
+    client.read_exact(&mut rest).expect("who connects");
+    client.write_all(b"R\0\0\0\x08\0\0\0\x03").expect("asked in the clear");
+    let mut head = [0; 5];
+    client.read_exact(&mut head).expect("a message");
+    assert_eq!(head[0], b'p');
+    let mut password = vec![0; u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize - 4];
+    client.read_exact(&mut password).expect("a password");
+    String::from_utf8(password).expect("UTF-8").trim_end_matches('\0').to_owned()
+}
+
+#[test]
+fn the_password_of_a_database_is_taken_from_where_its_other_clients_take_it() {
+    let place = Place::new("passwords");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let address = format!("postgres://ptc@127.0.0.1:{port}/ptc");
+    let file = place.path(".pgpass");
+    fs::write(&file, format!("other:*:*:*:no\n127.0.0.1:{port}:ptc:ptc:from-the-file\n")).expect("a file");
+    let readable = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("it changes");
+    readable(0o600);
+    for (variables, password) in
+        [(&[("PGPASSWORD", "from-the-environment")][..], "from-the-environment"), (&[][..], "from-the-file")]
+    {
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| asked_for_a_password(&listener));
+            let (code, out, err) = place.run(&["store", "check", &address], variables);
+            assert_eq!(asked.join().expect("it was asked"), password, "{out}{err}");
+            assert!(code == 2 && !format!("{out}{err}").contains(password), "{out}{err}");
+        });
+    }
+    readable(0o644);
+    let (code, _, err) = place.ptc(&["store", "check", &address]);
+    assert!(code == 2 && err.contains(".pgpass") && !err.contains("from-the-file"), "{err}");
+}
