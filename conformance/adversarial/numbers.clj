@@ -202,23 +202,23 @@
 ;; == the smallest long, negated and divided => value true
 (= 9223372036854775808N (- -9223372036854775808) (quot -9223372036854775808 -1) (abs -9223372036854775808))
 
-;; == rounded decimals that are kept => fuel_exceeded or memory_exceeded
+;; == rounded decimals that are kept => fuel_exceeded
 (let [b (bigdec (apply str (repeat 9000 "7")))] (count (mapv (fn [_] (round b)) (range 100000))))
 
-;; == absolute values that are kept => fuel_exceeded or memory_exceeded
+;; == absolute values that are kept => fuel_exceeded
 (let [b (- (bigint (apply str (repeat 9000 "7"))))] (count (mapv (fn [_] (Math/abs b)) (range 100000))))
 
-;; == unchecked sums that are kept => fuel_exceeded or memory_exceeded
+;; == unchecked sums that are kept => fuel_exceeded
 (let [b (bigint (apply str (repeat 9000 "7")))] (count (mapv (fn [_] (unchecked-add b b)) (range 100000))))
 
-;; == negated integers that are kept => fuel_exceeded or memory_exceeded
+;; == negated integers that are kept => fuel_exceeded
 (let [b (bigint (apply str (repeat 9000 "7")))] (count (mapv (fn [_] (.negate b)) (range 100000))))
 
-;; == sums of ratios with long denominators => fuel_exceeded or memory_exceeded
+;; == sums of ratios with long denominators => fuel_exceeded
 (let [r (reduce * (repeat 600 1/3))] (count (mapv (fn [n] (+ r n)) (range 100000))))
 
-;; == numerators that are kept => fuel_exceeded or memory_exceeded
+;; == numerators that are kept => fuel_exceeded
 (let [r (* 1/7 (bigint (apply str "1" (repeat 9000 "7"))))] (count (mapv (fn [_] (numerator r)) (range 100000))))
 
-;; == ratios that never end => fuel_exceeded or arithmetic_error
+;; == ratios that never end => fuel_exceeded
 (reduce + (map (fn [n] (/ 1/7 (inc n))) (range 100000)))

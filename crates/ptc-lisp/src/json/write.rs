@@ -93,7 +93,10 @@ fn refused(value: &Value) -> WriteStop {
 
 impl JsonWriter<'_> {
     /// The shortest digits that read back, always with a fraction.
-    fn float(&mut self, float: f64) {
+    fn float(&mut self, float: f64) -> Result<(), WriteStop> {
+        if !float.is_finite() {
+            return Err(WriteStop::Refused("an infinite number or NaN".to_owned()));
+        }
         let text = format!("{float:?}");
         match text.split_once('e') {
             Some((digits, exponent)) if !digits.contains('.') => {
@@ -101,6 +104,7 @@ impl JsonWriter<'_> {
             }
             _ => self.out.push_str(&text),
         }
+        Ok(())
     }
 
     fn string(&mut self, text: &str) -> Result<(), WriteStop> {
@@ -226,15 +230,12 @@ impl Visitor for JsonWriter<'_> {
                 // Writing to a string cannot fail.
                 let _ = write!(self.out, "{int}");
             }
-            Value::Decimal(exact) if exact.ratio().is_some() => {
-                return self.enter(&Value::Float(exact.to_f64()));
-            }
+            Value::Decimal(exact) if exact.ratio().is_some() => self.float(exact.to_f64())?,
             Value::Big(_) | Value::Decimal(_) => {
                 let digits = self.printed(value)?;
                 self.out.push_str(digits.trim_end_matches('M'));
             }
-            Value::Float(float) if float.is_finite() => self.float(*float),
-            Value::Float(_) => return Err(WriteStop::Refused("an infinite number or NaN".to_owned())),
+            Value::Float(float) => self.float(*float)?,
             Value::Str(text) => self.string(text.as_str())?,
             Value::Time(time) => self.string(&time.to_string())?,
             Value::Kw(name) | Value::Sym(name) => {

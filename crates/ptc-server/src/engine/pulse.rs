@@ -49,6 +49,8 @@ struct Inner<T> {
 pub struct Health {
     /// Since when it is away.
     away: Mutex<Option<Instant>>,
+    /// When it answered last, whatever it was asked.
+    answered: Mutex<Option<Instant>>,
 }
 
 impl Health {
@@ -61,8 +63,18 @@ impl Health {
         }
     }
 
+    /// It has not answered a question that was asked then. That says nothing if it has answered another one since: then it
+    /// is there, and will come to this one too.
+    fn silent(&self, since: Instant) {
+        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        if answered.is_none_or(|answered| answered < since) {
+            self.failed(SILENT);
+        }
+    }
+
     /// It answered.
     fn answered(&self) {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let away = self.away.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(since) = away {
             events::store_up(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -101,11 +113,12 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         if let Some((_, answered)) = known.filter(|(at, _)| at.elapsed() < self.0.fresh) {
             return answered;
         }
-        let left = PROMPT.saturating_sub(self.ask().elapsed());
+        let since = self.ask();
+        let left = PROMPT.saturating_sub(since.elapsed());
         match tokio::time::timeout(left, answers.changed()).await {
             Ok(Ok(())) => answers.borrow().as_ref().and_then(|(_, answered)| answered.clone()),
             _ => {
-                self.0.health.failed(SILENT);
+                self.0.health.silent(since);
                 None
             }
         }

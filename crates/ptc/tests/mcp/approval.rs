@@ -408,7 +408,7 @@ fn decisions_are_logged_at_every_level_with_the_way_in_which_they_were_made() {
 fn a_role_token_is_called_by_its_id_and_a_renewed_one_decides_on_the_page() {
     let world = World::new();
     let tools = ["lisp_session_start", "lisp_session_eval", "lisp_result"];
-    let policy = json!({"default_role": "one", "outer_policy": {"mcp_tools": tools}, "roles": {"one": {}}});
+    let policy = json!({"default_role": "one", "outer_policy": {"mcp_tools": tools}, "roles": {"one": {"upstream_tools": "all"}}});
     let policy = world.folder.file("policy.json", &policy.to_string());
     let bearer = |letter: &str| format!("Bearer {}", letter.repeat(32));
     let start = |letter: &str| {
@@ -446,7 +446,8 @@ fn a_role_token_is_called_by_its_id_and_a_renewed_one_decides_on_the_page() {
     };
     assert_eq!(decide(&token).status, 401, "the old token opens nothing");
     let told = decide(&bearer("b")).json();
-    assert_eq!((&told["error"], &told["text"]), (&json!(false), &json!("user=> true")), "{told}");
+    let text = told["text"].as_str().unwrap_or_default();
+    assert!(told["error"] == false && text.starts_with("user=> true\n"), "{told}");
     let log = second.whole_log();
     let decisions = logged(&log, "decision");
     assert_eq!(decisions.len(), 1, "{log:?}");
@@ -496,7 +497,8 @@ fn metrics_and_log_say_that_the_store_is_away_and_back_and_that_an_outcome_is_un
     let mut said = String::new();
     BufReader::new(holder.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "held\n");
-    assert_eq!(gauge("ptc_store_up"), Some(0));
+    // What the store said is believed for a second.
+    crate::support::eventually("the store is away", || gauge("ptc_store_up") == Some(0));
     assert_eq!(server.raw("GET", "/ready", &[], b"").status, 503);
     let failed = server.call(&session, 7, "lisp_eval", json!({"program": program("(:ok (put 1))")}));
     assert_eq!(failed["isError"], true, "{failed}");
