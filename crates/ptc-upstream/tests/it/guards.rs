@@ -183,7 +183,7 @@ async fn journals_accounts_and_texts_have_secrets_covered() {
         "upstreams": {"db": {"transport": "mcp_http", "url": "https://db.example/mcp",
                              "auth": [{"scheme": "bearer", "binding": "token"}]}},
     });
-    let runtime = frozen(&db(|_, _| text(&format!("the key is {SECRET}"))), config).await;
+    let runtime = frozen(&db(|_, _| text(format!("the key is {SECRET}"))), config).await;
     let told = Arc::new(Told::default());
     let context = open(&runtime).journalled("scope", told.clone());
     let call = format!("(:value (tool/call {{:server \"db\" :tool \"writes\" :args {{:t \"{SECRET}\"}}}}))");
