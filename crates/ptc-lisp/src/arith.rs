@@ -126,7 +126,7 @@ pub fn negate(a: &Value) -> Res {
         Value::Int(x) if *x != i64::MIN => Ok(Value::Int(-x)),
         Value::Decimal(x) => Ok(match &**x {
             Exact::Decimal(x) => Value::decimal(ops::negate(x, context::current())?),
-            Exact::Ratio(x) => Value::decimal(-x.clone()),
+            Exact::Ratio(x) => Value::decimal(-(**x).clone()),
         }),
         _ => sub_slow(&Value::Int(0), a),
     }

@@ -17,8 +17,8 @@ use crate::signal::Res;
 pub enum Exact {
     /// `1.5M`
     Decimal(Decimal),
-    /// `1/3`
-    Ratio(Ratio),
+    /// `1/3`, boxed: most constants and forms are no ratios, and should not be as large as one.
+    Ratio(Box<Ratio>),
 }
 
 impl From<Decimal> for Exact {
@@ -29,7 +29,7 @@ impl From<Decimal> for Exact {
 
 impl From<Ratio> for Exact {
     fn from(ratio: Ratio) -> Exact {
-        Exact::Ratio(ratio)
+        Exact::Ratio(Box::new(ratio))
     }
 }
 

@@ -261,13 +261,13 @@ impl RunJournal {
     pub async fn begin(&self, identity: &str, server: &str, tool: &str, args: Json) -> Result<Begun, String> {
         let (journal, scope) = (self.journal.clone(), self.scope.clone());
         let (identity, server, tool) = (identity.to_owned(), server.to_owned(), tool.to_owned());
-        let waiting = Waiting::default();
-        let waited = waiting.clone();
-        let begun = self.apart(&waiting, move || {
+        let handover = Handover::default();
+        let taken = handover.clone();
+        let begun = self.apart(&handover, move || {
             let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
             let begun = journal.begin(&scope, &call);
             // Whoever wanted the call was told that nothing was sent.
-            if !waited.deliver() && begun == Ok(Begun::Fresh) {
+            if !taken.deliver() && begun == Ok(Begun::Fresh) {
                 journal.take_back(&scope, &identity);
             }
             begun
@@ -278,15 +278,15 @@ impl RunJournal {
     /// What is known of a call that was begun before.
     pub async fn known(&self, identity: &str) -> Result<Option<Begun>, String> {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
-        let waiting = Waiting::default();
-        self.apart(&waiting, move || journal.known(&scope, &identity)).await
+        let handover = Handover::default();
+        self.apart(&handover, move || journal.known(&scope, &identity)).await
     }
 
     /// Writes down what came of a call, and says whether it is written down. Goes on even if nobody waits for it any more.
     pub async fn done(&self, identity: &str, answer: Json) -> bool {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
-        let waiting = Waiting::default();
-        let written = self.apart(&waiting, move || journal.done(&scope, &identity, &answer)).await;
+        let handover = Handover::default();
+        let written = self.apart(&handover, move || journal.done(&scope, &identity, &answer)).await;
         if let Err(why) = &written {
             tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
         }
@@ -298,17 +298,17 @@ impl RunJournal {
     /// Does something with the journal, which goes on even if it takes too long and nobody waits for it any more.
     async fn apart<T: Send + 'static>(
         &self,
-        waiting: &Waiting,
+        handover: &Handover,
         work: impl FnOnce() -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
         if !self.journal.blocks() {
             return work();
         }
-        let _leaving = Leaving(waiting);
+        let _leaving = Leaving(handover);
         let mut asked = tokio::task::spawn_blocking(work);
         let answered = match tokio::time::timeout(self.journal.patience(), &mut asked).await {
             Ok(answered) => answered,
-            Err(_) if waiting.leave() => return Err(SILENT.to_owned()),
+            Err(_) if handover.leave() => return Err(SILENT.to_owned()),
             // It was delivered at this moment.
             Err(_) => asked.await,
         };
@@ -369,15 +369,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What is said of a journal that takes longer.
 const SILENT: &str = "the journal did not answer in time";
 
-/// Whether somebody waits for what a journal does: of whoever does it and whoever waits, one settles it.
+/// Hands what a journal does to whoever waits for it: of whoever does it and whoever waits, one settles whether it is taken.
 #[derive(Clone, Default)]
-struct Waiting(Arc<AtomicU8>);
+struct Handover(Arc<AtomicU8>);
 
 const WAITS: u8 = 0;
 const DELIVERED: u8 = 1;
 const LEFT: u8 = 2;
 
-impl Waiting {
+impl Handover {
     /// Whoever waits gets it; false if nobody does any more.
     fn deliver(&self) -> bool {
         self.0.compare_exchange(WAITS, DELIVERED, Ordering::SeqCst, Ordering::SeqCst).is_ok()
@@ -390,7 +390,7 @@ impl Waiting {
 }
 
 /// Leaves when it is dropped: a program that is stopped waits for nothing.
-struct Leaving<'w>(&'w Waiting);
+struct Leaving<'w>(&'w Handover);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {

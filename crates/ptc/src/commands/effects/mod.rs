@@ -171,21 +171,21 @@ struct Listed {
 }
 
 /// Where calls were written down.
-struct Journal {
+struct OpenedJournal {
     journal: StoreJournal,
     /// The runs that it belongs to, if it lies beside runs.
     runs: Option<Checkpoints>,
 }
 
 /// All places that are meant.
-fn journals(place: &JournalPlace) -> anyhow::Result<Vec<Journal>> {
+fn journals(place: &JournalPlace) -> anyhow::Result<Vec<OpenedJournal>> {
     let (mut all, store) = (Vec::new(), place.store());
     if place.checkpoint.is_none() {
         if let Some(store) = &store {
             // A slip in the path must not be told as a store in which all is well.
             open_existing(store)?;
         }
-        all.push(Journal { journal: journal(store.as_deref(), None)?, runs: None });
+        all.push(OpenedJournal { journal: journal(store.as_deref(), None)?, runs: None });
     }
     let folder = match (&place.checkpoint, &store) {
         (Some(folder), _) => Some(folder.clone()),
@@ -194,7 +194,7 @@ fn journals(place: &JournalPlace) -> anyhow::Result<Vec<Journal>> {
     };
     if let Some(folder) = folder {
         let (journal, runs) = (journal(None, Some(&folder))?, Checkpoints::open(Some(&folder))?);
-        all.push(Journal { journal, runs: Some(runs) });
+        all.push(OpenedJournal { journal, runs: Some(runs) });
     }
     Ok(all)
 }
@@ -202,7 +202,7 @@ fn journals(place: &JournalPlace) -> anyhow::Result<Vec<Journal>> {
 /// The calls without an answer of all places that are meant, each with its journal.
 fn gaps(place: &JournalPlace) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
-    for Journal { journal, runs } in journals(place)? {
+    for OpenedJournal { journal, runs } in journals(place)? {
         if let Some(runs) = &runs {
             runs.tell_all_gaps()?;
         }
