@@ -20,9 +20,12 @@ fn ask(viewer: &Viewer, line: &str, headers: &[&str], body: &str) -> (u16, Strin
         lines.join("\r\n"),
         body.len()
     );
-    stream.write_all(text.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
+    // Who refuses a request answers and hangs up before all of it was sent. The answer has come by then.
+    let sent = stream.write_all(text.as_bytes());
+    let mut bytes = Vec::new();
+    let read = stream.read_to_end(&mut bytes);
+    let answer = String::from_utf8(bytes).expect("text");
+    assert!(!answer.is_empty(), "no answer: {sent:?}, {read:?}");
     let status = answer.split_whitespace().nth(1).and_then(|code| code.parse().ok()).expect("a status");
     (status, answer)
 }
