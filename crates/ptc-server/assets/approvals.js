@@ -248,7 +248,8 @@ function ticketView(ticket) {
 function stateOf({ busy, decided }) {
   if (busy) return "going on right now";
   if (!decided) return "";
-  const told = decided.map(({ call, decision }) => `call ${call}: ${decision}`).join(", ");
+  const one = ({ call, decision, args_text }) => `call ${call}: ${decision}${args_text ? ` to ${args_text}` : ""}`;
+  const told = decided.map(one).join(", ");
   return `decided (${told}), but the server that went on with it ended: decide the same again, or reject all`;
 }
 

@@ -113,7 +113,14 @@ impl StoreJournal {
             effects::Begun::Fresh => Begun::Fresh,
             effects::Begun::Done(answer) => Begun::Done(answer),
             effects::Begun::Unknown => Begun::Unknown,
+            effects::Begun::Dismissed => Begun::Dismissed,
         })
+    }
+
+    /// What is known of a call that somebody began; nothing if nobody did. Blocks.
+    pub fn looked_up(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
+        let known = self.effects.known(scope, identity).map_err(|error| self.told(error))?;
+        known.map(|known| self.known(Ok(known))).transpose()
     }
 
     /// The journal itself.
@@ -189,15 +196,6 @@ impl EffectJournal for StoreJournal {
         Ok(())
     }
 
-    fn take_back(&self, scope: &str, identity: &str) {
-        let note = "it was written down when nobody waited for that any more, so it was not sent";
-        match self.effects.settle(scope, identity, &Finding::DidNotHappen, note) {
-            Ok(()) => self.calls.answered(scope, identity),
-            // It stays a call without an answer, which is safe, and people find it.
-            Err(error) => drop(self.told(error)),
-        }
-    }
-
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         self.calls.note(scope, identity, is);
     }
@@ -239,6 +237,38 @@ pub struct HeldJournal {
     told: Mutex<ToldLog>,
 }
 
+/// The server of calls of the server's own tools, as the journal names it.
+pub const OWN: &str = "ptc";
+
+/// Why a tool of the server's own was not called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmade {
+    /// It was begun under this identity when the program ran before, and nobody knows what became of it.
+    Before(String),
+    /// It cannot be written down, for this reason.
+    NotBegun(String),
+}
+
+/// A call of the server's own that is under way until this is dropped.
+struct OwnCall<'j> {
+    journal: &'j HeldJournal,
+    scope: &'j str,
+    identity: &'j str,
+}
+
+impl<'j> OwnCall<'j> {
+    fn mark(journal: &'j HeldJournal, scope: &'j str, identity: &'j str) -> OwnCall<'j> {
+        journal.under_way(scope, identity, true);
+        OwnCall { journal, scope, identity }
+    }
+}
+
+impl Drop for OwnCall<'_> {
+    fn drop(&mut self) {
+        self.journal.under_way(self.scope, self.identity, false);
+    }
+}
+
 /// What a program was told and what is not kept yet.
 #[derive(Debug, Default)]
 struct ToldLog {
@@ -265,17 +295,66 @@ impl HeldJournal {
 
     /// What a tool of the server's own says, or what it said when the program ran before.
     pub fn told(&self, tool: &str, args: &Json, ask: impl FnOnce() -> Json) -> Json {
-        let kind = digest(&json!([tool, args]));
-        let mut told = self.lock();
-        let count = told.made.entry(kind.clone()).or_default();
-        *count += 1;
-        let identity = format!("own {kind} {count}");
-        drop(told);
+        let identity = self.own(tool, args);
         self.seen(&identity).unwrap_or_else(|| {
             let answer = ask();
             self.saw(&identity, answer.clone());
             answer
         })
+    }
+
+    /// What a tool of the server's own says that changes something, which it does once: what it said when the program ran
+    /// before, or why nobody knows that. `shown` are its arguments as people see them; what it says is written down if
+    /// `is_known` says that it tells what became of the call. Blocks.
+    pub fn made(
+        &self,
+        tool: &str,
+        (args, shown): (&Json, &Json),
+        make: impl FnOnce() -> Json,
+        is_known: impl FnOnce(&Json) -> bool,
+    ) -> Result<Json, Unmade> {
+        let identity = self.own(tool, args);
+        // Versions before this one remembered it as something that the program was told.
+        if let Some(answer) = self.seen(&identity) {
+            return Ok(answer);
+        }
+        let scope = self.scope();
+        let _marked = OwnCall::mark(self, &scope, &identity);
+        let call = NewEffect { identity: &identity, server: OWN, tool, args: shown };
+        match self.begin(&scope, &call) {
+            Ok(Begun::Fresh) => {}
+            Ok(Begun::Done(answer)) => return Ok(answer),
+            Ok(Begun::Unknown | Begun::Dismissed) => return Err(Unmade::Before(identity.clone())),
+            Err(why) => {
+                // It may be written down all the same. If not even this can be, people find it.
+                let _ = self.unsent(&scope, &identity);
+                return Err(Unmade::NotBegun(why));
+            }
+        }
+        let answer = make();
+        if is_known(&answer)
+            && let Err(why) = self.done(&scope, &identity, &answer)
+        {
+            tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
+        }
+        Ok(answer)
+    }
+
+    /// The identity of the next call of a tool of the server's own with these arguments.
+    fn own(&self, tool: &str, args: &Json) -> String {
+        let kind = digest(&json!([tool, args]));
+        let mut told = self.lock();
+        let count = told.made.entry(kind.clone()).or_default();
+        *count += 1;
+        format!("own {kind} {count}")
+    }
+
+    /// What the calls of the program belong to.
+    fn scope(&self) -> String {
+        match &self.held {
+            Held::Request(lease) => lease.id().to_owned(),
+            Held::Ticket(lease) => format!("{}{}", tickets::SCOPE, lease.id()),
+        }
     }
 
     /// The seed and the clock with which the program runs: these, or those of its first run, if that may have changed
@@ -337,16 +416,11 @@ impl EffectJournal for HeldJournal {
         if self.before.is_empty() && matches!(self.held, Held::Request(_)) {
             return Ok(None);
         }
-        let known = self.journal.effects.known(scope, identity).map_err(|error| self.journal.told(error))?;
-        known.map(|known| self.journal.known(Ok(known))).transpose()
+        self.journal.looked_up(scope, identity)
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.journal.done(scope, identity, answer)
-    }
-
-    fn take_back(&self, scope: &str, identity: &str) {
-        self.journal.take_back(scope, identity);
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
@@ -509,6 +583,32 @@ mod tests {
         assert_eq!([own(&second, 0), own(&second, 0), own(&second, 9)], [json!(7), json!(8), json!(9)]);
         assert!(begin(&first, "w3").is_err_and(|why| why.contains("another server")));
         assert_eq!(begin(&second, "w2"), Ok(Begun::Unknown));
+    }
+
+    #[test]
+    fn a_tool_of_the_servers_own_changes_something_once() {
+        let journal = journal();
+        let args = json!({"id": "paged"});
+        let write = |journal: &HeldJournal, answer: Json| {
+            journal.made("write", (&args, &args), || answer, |answer| answer["status"] == "ok")
+        };
+        let first = held(&journal);
+        assert_eq!(
+            write(&first, json!({"status": "ok", "version": 1})),
+            Ok(json!({"status": "ok", "version": 1}))
+        );
+        assert_eq!(write(&first, json!({"status": "unclear"})), Ok(json!({"status": "unclear"})));
+        let gaps = journal.gaps().expect("a list");
+        let [gap] = &gaps[..] else { panic!("one is open: {gaps:?}") };
+        assert_eq!((&*gap.server, &*gap.tool, &gap.args), (OWN, "write", &args));
+        // Whoever runs the program again makes the same calls, and another one.
+        let second = held(&journal);
+        let never = || json!("made again");
+        assert_eq!(write(&second, never()), Ok(json!({"status": "ok", "version": 1})));
+        assert_eq!(write(&second, never()), Err(Unmade::Before(gap.identity.clone())));
+        assert_eq!(write(&second, json!({"status": "ok"})), Ok(json!({"status": "ok"})));
+        let lost = write(&first, never());
+        assert!(matches!(&lost, Err(Unmade::NotBegun(why)) if why.contains("another server")), "{lost:?}");
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub enum Begun {
     Done(Json),
     /// It was begun, and nobody knows what became of it.
     Unknown,
+    /// It was begun, and a person settled it without finding out what became of it.
+    Dismissed,
 }
 
 /// A call that was begun and has no answer.
@@ -111,7 +113,7 @@ pub enum Finding {
     Happened(Json),
     /// It did not, so a retry sends it.
     DidNotHappen,
-    /// It does not matter any more; a retry is still told that nobody knows.
+    /// It does not matter any more; a retry is told that, and sends nothing.
     Dismissed,
 }
 
@@ -458,6 +460,9 @@ fn known((state, answer): EffectState) -> Option<Begun> {
     // Somebody looked and found that it did not happen.
     if state == VOID {
         return None;
+    }
+    if state == DISMISSED {
+        return Some(Begun::Dismissed);
     }
     // An answer that cannot be read is as good as none.
     let answer = answer.filter(|_| state == DONE).and_then(|answer| json(&answer).ok());

@@ -24,6 +24,8 @@ pub(crate) enum Why<'c> {
     Ended,
     /// It was begun when the program ran before, and there is no answer.
     BegunBefore,
+    /// It was begun when the program ran before, and a person settled it without a finding.
+    Dismissed,
     /// It may have been begun when the program ran before, which cannot be looked up because of this.
     NotLookedUp(&'c str),
 }
@@ -40,11 +42,15 @@ impl Unknown<'_> {
             }
             Why::Ended => "was sent, and the program ended before the answer came".to_owned(),
             Why::BegunBefore => "was begun before and its answer never came".to_owned(),
+            Why::Dismissed => "was begun before, and was settled without a finding".to_owned(),
             Why::NotLookedUp(cause) => {
                 format!("may have been begun before, which cannot be looked up ({})", cut(cause, CAUSE))
             }
         };
         let then = match self.identity {
+            Some(identity) if matches!(why, Why::Dismissed) => format!(
+                "it is not made again under this key; if it is wanted, send it as another request. Its identity is {identity}"
+            ),
             Some(identity) => format!(
                 "it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is \
                  {identity}"
@@ -82,6 +88,7 @@ mod tests {
                 (Why::Unanswered(&long), "(upstream_unavailable: xxx"),
                 (Why::Ended, "the program ended before the answer came"),
                 (Why::BegunBefore, "was begun before"),
+                (Why::Dismissed, "was settled without a finding"),
                 (Why::NotLookedUp("the store is away"), "(the store is away)"),
             ] {
                 let told = call.fault(why);

@@ -59,6 +59,10 @@ impl EffectJournal for Journal {
         self.held.under_way(scope, identity, is);
     }
 
+    fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
+        self.held.unsent(scope, identity)
+    }
+
     fn remembers(&self) -> bool {
         self.held.remembers()
     }

@@ -388,7 +388,7 @@ impl Engine {
             };
             return self.to_its_end(carried_out, gone).await;
         }
-        let handling = self.decided(caller, decided, &signals);
+        let handling = self.decided_in_form(caller, decided, &signals);
         self.watched(caller, name, &signals, handling).await
     }
 
@@ -475,12 +475,12 @@ impl Engine {
         signals: &Signals,
     ) -> Handled {
         Ok(match tool {
-            Tool::SessionStart => self.session_start(sessions, caller, args).await,
+            Tool::SessionStart => self.session_start(sessions, caller, args, signals).await,
             Tool::SessionList => self.session_list(sessions, caller, args).await,
             Tool::SessionPreludes => self.session_preludes(sessions, caller, args).await,
             Tool::SessionInspect => self.session_inspect(sessions, caller, args).await,
-            Tool::SessionForget => self.session_forget(sessions, caller, args).await,
-            Tool::SessionClose => self.session_close(sessions, caller, args).await,
+            Tool::SessionForget => self.session_forget(sessions, caller, args, signals).await,
+            Tool::SessionClose => self.session_close(sessions, caller, args, signals).await,
             _ => return self.session_eval(sessions, caller, args, signals).await,
         })
     }

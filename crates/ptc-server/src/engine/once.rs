@@ -339,7 +339,7 @@ impl Engine {
         let hash = digest(&json!([tool.name(), args]));
         let (claim, lease, again) = match once.begin(&scope, tool, &hash).await {
             Came::Ours(claim, lease, again) => (claim, lease, again),
-            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
+            Came::Before(kept) => return self.last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         if again {
@@ -368,7 +368,7 @@ impl Engine {
     pub(super) async fn decide_once(&self, caller: &Caller, decided: Decided, signals: &Signals) -> Handled {
         let (Some(once), Some(key), Which::Text(ticket)) = (&self.once, &signals.request_key, &decided.which)
         else {
-            return self.decided(caller, decided, signals).await;
+            return self.decided_in_form(caller, decided, signals).await;
         };
         if let Some(refused) = unusable(key) {
             return Ok(refused);
@@ -377,12 +377,48 @@ impl Engine {
         let (scope, hash) = (form(caller, key, ticket), digest(&json!(["form", ticket])));
         let claim = match once.begin(&scope, Tool::Approve, &hash).await {
             Came::Ours(claim, _, _) => claim,
-            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
+            Came::Before(kept) => return self.last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         let cancel = signals.cancel.child_token();
-        let handling = self.decided(caller, decided, signals);
+        let handling = self.decided_in_form(caller, decided, signals);
         Box::pin(carry_out(handling, &cancel, claim, &hash)).await
+    }
+}
+
+impl Engine {
+    /// Decides what a client answered in a form. Whoever is asked may find that it was decided elsewhere, and is told what
+    /// came of it.
+    pub(super) async fn decided_in_form(
+        &self,
+        caller: &Caller,
+        decided: Decided,
+        signals: &Signals,
+    ) -> Handled {
+        let which = decided.which.clone();
+        let answered = self.decided(caller, decided, signals).await?;
+        let used = answered.reason.as_deref() == Some(Reason::TICKET_USED.name);
+        let elsewhere = if used { self.decided_elsewhere(caller, &which).await } else { None };
+        Ok(elsewhere.unwrap_or(answered))
+    }
+
+    /// The reply of a request that was carried out: the kept one, or, if its program waited, what came of that: under the
+    /// same key in a form, or elsewhere.
+    async fn last_reply(&self, once: &Once, caller: &Caller, key: &str, mut kept: Json) -> Handled {
+        while let Some(ticket) = kept["reply"]["approval"]["ticket"].as_str() {
+            match once.stands(form(caller, key, ticket)).await {
+                Ok(Stands::Done(next)) => kept = next,
+                Ok(Stands::UnderWay) => return Ok(under_way()),
+                Ok(Stands::Free) => {
+                    let id = kept["reply"]["approval"]["id"].as_str().unwrap_or_default();
+                    let Some(mut came) = self.came_of(caller, id).await else { break };
+                    came.reply.recalled = true;
+                    return Ok(came);
+                }
+                Err(why) => return Ok(not_begun(&why)),
+            }
+        }
+        recalled(kept)
     }
 }
 
@@ -442,29 +478,20 @@ async fn carry_out(
     Ok(answered)
 }
 
-/// The reply of a request that was carried out: the kept one, or, if its client was asked about calls and answered under
-/// the same key, what came of that.
-async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> Handled {
-    while let Some(ticket) = kept["reply"]["approval"]["ticket"].as_str() {
-        match once.stands(form(caller, key, ticket)).await {
-            Ok(Stands::Done(next)) => kept = next,
-            Ok(Stands::Free) => break,
-            Ok(Stands::UnderWay) => return Ok(under_way()),
-            Err(why) => return Ok(not_begun(&why)),
-        }
-    }
-    recalled(kept)
-}
-
 /// Why a text cannot be a key, if it cannot.
 fn unusable(key: &str) -> Option<Answered> {
     let wrong_key = key.is_empty() || key.len() > KEY_BYTES || key.contains('\0');
     wrong_key.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
 }
 
-/// Whether a tool does what its client may want done once: it runs a program, or decides about one.
+/// Whether a tool does what its client may want done once: it changes a session, runs a program, or decides about one.
 fn may_come_again(tool: Tool) -> bool {
-    matches!(tool, Tool::Eval | Tool::SessionEval | Tool::Task | Tool::Approve | Tool::Reject | Tool::Edit)
+    match tool {
+        Tool::Eval | Tool::Task | Tool::Approve | Tool::Reject | Tool::Edit => true,
+        Tool::SessionStart | Tool::SessionEval | Tool::SessionForget | Tool::SessionClose => true,
+        Tool::Check | Tool::Debug | Tool::Result => false,
+        Tool::SessionList | Tool::SessionPreludes | Tool::SessionInspect => false,
+    }
 }
 
 fn wrong(message: &str) -> Answered {

@@ -45,6 +45,11 @@ impl Receipt {
 }
 
 impl Filled {
+    /// The answer as it is written down.
+    pub fn into_answer(self) -> Json {
+        self.answer
+    }
+
     /// The answer of a request, as the store keeps it.
     pub fn reply(&self) -> Option<Reply<'_>> {
         match &self.receipt {

@@ -104,14 +104,19 @@ pub enum PreludeError {
 }
 
 impl PreludeError {
-    /// The reason by name; failures of the store are `store_unavailable`.
+    /// The reason by name; failures of the store are `store_unavailable`, or `outcome_unknown` where it may have kept the
+    /// change.
     pub fn reason(&self) -> &'static str {
         match self {
             PreludeError::Refused { reason, .. } => reason.name(),
+            PreludeError::Store(StoreError::Unacknowledged { .. }) => OUTCOME_UNKNOWN,
             PreludeError::Store(_) => "store_unavailable",
         }
     }
 }
+
+/// The reason of a change that may or may not be kept.
+pub(crate) const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
 /// A refusal.
 pub(crate) fn refuse(reason: Reason, message: impl Into<String>) -> PreludeError {

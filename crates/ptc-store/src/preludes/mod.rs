@@ -34,7 +34,7 @@ pub use model::{
 };
 pub use prune::Pruned;
 pub use seed::Seeded;
-pub use tools::{Access, PreludeTools, kept_by, ledger_arguments, tool_names, wrapper};
+pub use tools::{Access, PreludeTools, kept_by, ledger_arguments, tool_names, wrapper, writes};
 pub use view::{public_metadata, public_version, public_view};
 
 /// Namespaces that belong to hosts and to the language; no prelude of the store may have such an id.

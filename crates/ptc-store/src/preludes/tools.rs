@@ -6,10 +6,11 @@ use sha2::{Digest, Sha256};
 
 use super::Preludes;
 use super::edit::{Edit, Edited};
-use super::error::{PreludeError, Reason, refuse};
+use super::error::{OUTCOME_UNKNOWN, PreludeError, Reason, refuse};
 use super::forms::{Forms, TopForm};
 use super::model::{Metadata, Pin, Ref, Resolved, hex};
 use super::view::{MAX_TEXT, bounded_source, clipped, public_metadata, public_version, public_view};
+use crate::StoreError;
 
 /// Most versions in a history; the newest are shown.
 const MAX_HISTORY: usize = 100;
@@ -150,11 +151,15 @@ pub fn tool_names(access: Access) -> Vec<String> {
     FUNCTIONS.iter().filter(|function| function.access <= access).map(Function::tool).collect()
 }
 
+/// Whether calls of a host tool change the store.
+pub fn writes(tool: &str) -> bool {
+    FUNCTIONS.iter().any(|function| function.access == Access::Write && function.tool() == tool)
+}
+
 /// The version that a call of a host tool left in the store or made the default, as `id@version`.
 pub fn kept_by(tool: &str, answer: &Json) -> Option<String> {
-    let writes = FUNCTIONS.iter().any(|function| function.access == Access::Write && function.tool() == tool);
     let version = answer["version"].as_i64().or(answer["current_version"].as_i64())?;
-    let id = answer["id"].as_str().filter(|_| writes && answer["status"] == "ok")?;
+    let id = answer["id"].as_str().filter(|_| writes(tool) && answer["status"] == "ok")?;
     Some(format!("{id}@{version}"))
 }
 
@@ -224,6 +229,11 @@ impl PreludeTools {
         }
     }
 
+    /// Whether an answer says what became of a call.
+    pub fn is_known(answer: &Json) -> bool {
+        answer["reason"] != OUTCOME_UNKNOWN
+    }
+
     fn metadata(&self, request: &Args<'_>) -> Result<Metadata, PreludeError> {
         let mut metadata = match request.0.get("metadata") {
             None | Some(Json::Null) => Metadata::new(),
@@ -244,6 +254,9 @@ fn failed(error: &PreludeError) -> Json {
     // What the database or its place look like is no business of programs.
     let message = match error {
         PreludeError::Refused { message, .. } => message.as_str(),
+        PreludeError::Store(StoreError::Unacknowledged { .. }) => {
+            "the store did not answer, so the change may or may not be kept; look with prelude/history before you try again"
+        }
         PreludeError::Store(error) if error.is_temporary() => {
             "the store is busy or away for the moment; try again"
         }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::lease::is_key;
+use crate::requests::Reply;
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, requests, tickets};
 pub use model::{
@@ -72,6 +73,17 @@ impl Sessions {
 
     /// Begins a session, if there is room for one more.
     pub fn create(&self, new: &NewSession<'_>, room: SessionQuota) -> Result<Times, SessionError> {
+        self.create_along(new, room, None)
+    }
+
+    /// Begins a session like [`Sessions::create`], and keeps the reply of the request that asked for it: both or none.
+    /// Without the right to reply there is no session.
+    pub fn create_along(
+        &self,
+        new: &NewSession<'_>,
+        room: SessionQuota,
+        along: Option<(&Lease, &dyn Fn(&Times) -> Json)>,
+    ) -> Result<Times, SessionError> {
         // Sessions begin one after the other, so that they are counted right.
         self.store.write("sessions", |tx| {
             rows::sweep(tx, SWEPT)?;
@@ -81,7 +93,13 @@ impl Sessions {
             if rows::count_of(tx, new.owner)? >= room.per_owner {
                 return Err(SessionError::OwnerFull);
             }
-            rows::insert(tx, new)
+            let times = rows::insert(tx, new)?;
+            if let Some((lease, reply)) = along
+                && !requests::kept(tx, &Reply { lease, answer: &reply(&times) })?
+            {
+                return Err(SessionError::Lost);
+            }
+            Ok(times)
         })
     }
 
@@ -199,13 +217,22 @@ impl Sessions {
 
     /// Ends a session, whoever holds it.
     pub fn close(&self, id: &str, owner: &str) -> Result<(), SessionError> {
+        self.close_along(id, owner, None)
+    }
+
+    /// Ends a session like [`Sessions::close`], and keeps the reply of the request that asked for it: both or none.
+    pub fn close_along(&self, id: &str, owner: &str, reply: Option<&Reply<'_>>) -> Result<(), SessionError> {
         if !is_key(id) {
             return Err(SessionError::Missing);
         }
         self.store.write(&subject(id), |tx| {
             let now = tx.now_ms()?;
             rows::open(tx, id, owner, now)?;
-            Ok(rows::close(tx, id, now)?)
+            rows::close(tx, id, now)?;
+            match reply.map_or(Ok(true), |reply| requests::kept(tx, reply))? {
+                true => Ok(()),
+                false => Err(SessionError::Lost),
+            }
         })
     }
 

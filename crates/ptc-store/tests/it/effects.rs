@@ -198,7 +198,7 @@ fn settled(store: &Arc<Store>) {
     assert_eq!(begin(&effects, "run", "a"), Begun::Done(json!("ok")));
     assert_eq!(begin(&effects, "run", "b"), Begun::Fresh);
     assert_eq!(begin(&effects, "run", "b"), Begun::Unknown, "once again, and only once");
-    assert_eq!(begin(&effects, "run", "c"), Begun::Unknown);
+    assert_eq!(begin(&effects, "run", "c"), Begun::Dismissed, "and never sent");
     let left: Vec<String> = effects.gaps(None).expect("a list").into_iter().map(|gap| gap.identity).collect();
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left.contains(&"b".to_owned()) && left.contains(&"d".to_owned()), "{left:?}");
@@ -292,7 +292,7 @@ fn senders(test: &str, place: &str) {
     drop(Store::open(place).expect("opens"));
     let start = || {
         Command::new(std::env::current_exe().expect("this test"))
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", test, "--nocapture", "--test-threads=2"])
             .env(PLACE, place)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -42,7 +42,7 @@ fn all_kept(place: &str) -> Preludes {
 
 fn writer(test: &str, place: &str, name: &str, count: usize) -> Child {
     Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", test, "--nocapture", "--test-threads=2"])
         .env(PLACE, place)
         .env(NAME, name)
         .env(COUNT, count.to_string())

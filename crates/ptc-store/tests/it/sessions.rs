@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ptc_store::Store;
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
-use ptc_store::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions};
+use ptc_store::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions, Times};
 use ptc_store::tickets::{NewTicket, TicketError, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -15,6 +15,7 @@ use crate::support::{Rule, everywhere, next_moment};
 const RULES: &[Rule] = &[
     ("a commit changes meta and state at once", committed),
     ("a change and the answer of its request are kept together", replied),
+    ("a session begins and ends together with the answer of its request", replied_at_both_ends),
     ("a change and the end of its ticket are kept together", ticketed),
     ("a session is held by one at a time", held),
     ("who was replaced cannot write", fenced),
@@ -106,6 +107,42 @@ fn replied(store: &Arc<Store>) {
     assert_eq!(commit(&taken.lease, 0, &held), Ok(1), "nobody had ended it");
     assert_eq!(requests.begin(&request, LONG), Ok(Began::Done(answer.clone())));
     assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 1}), Some(b"one".to_vec())));
+}
+
+fn replied_at_both_ends(store: &Arc<Store>) {
+    let (sessions, requests) = (of(store), Requests::new(store.clone()));
+    let request = |scope: &str| match requests.begin(&NewRequest { scope, tool: "start", digest: b"d" }, LONG)
+    {
+        Ok(Began::Held { lease, .. }) => lease,
+        other => panic!("nobody holds {scope}: {other:?}"),
+    };
+    let (origin, meta) = (json!({}), json!({"turn": 0}));
+    let new = |id: &'static str| NewSession {
+        id,
+        owner: "ann",
+        origin: &origin,
+        meta: &meta,
+        ttl_ms: LONG,
+        idle_ms: LONG,
+    };
+    let lease = request("k1");
+    let told = |times: &Times| json!({"expires": times.expires_ms});
+    let times = sessions.create_along(&new("s1"), ROOM, Some((&lease, &told))).expect("begins");
+    let again = NewRequest { scope: "k1", tool: "start", digest: b"d" };
+    assert_eq!(requests.begin(&again, LONG), Ok(Began::Done(json!({"expires": times.expires_ms}))));
+    // Who has no right to reply begins nothing and ends nothing.
+    let refused = sessions.create_along(&new("s2"), ROOM, Some((&lease, &told)));
+    assert_eq!(refused, Err(SessionError::Lost));
+    assert_eq!(sessions.read("s2", "ann", None).err(), Some(SessionError::Missing));
+    let reply = Reply { lease: &lease, answer: &json!("closed") };
+    assert_eq!(sessions.close_along("s1", "ann", Some(&reply)), Err(SessionError::Lost));
+    assert!(sessions.read("s1", "ann", None).is_ok(), "it is open");
+    let lease = request("k2");
+    let reply = Reply { lease: &lease, answer: &json!("closed") };
+    sessions.close_along("s1", "ann", Some(&reply)).expect("closes");
+    assert_eq!(sessions.read("s1", "ann", None).err(), Some(SessionError::Closed));
+    let again = NewRequest { scope: "k2", tool: "start", digest: b"d" };
+    assert_eq!(requests.begin(&again, LONG), Ok(Began::Done(json!("closed"))));
 }
 
 fn ticketed(store: &Arc<Store>) {

@@ -352,8 +352,9 @@ impl Run {
         let given = match known {
             Known::Fresh => return None,
             Known::Done(answer) => journal::read(answer),
-            Known::Unknown => {
-                let fault = journal.unknown(server, tool, identity).fault(Why::BegunBefore);
+            Known::Unknown | Known::Dismissed => {
+                let why = if known == Known::Dismissed { Why::Dismissed } else { Why::BegunBefore };
+                let fault = journal.unknown(server, tool, identity).fault(why);
                 journal.saw(What::Silence, identity, || journal::failed(&fault));
                 Err(fault)
             }

@@ -45,6 +45,8 @@ pub enum Begun {
     Done(Json),
     /// It was begun, and what came of it is not known.
     Unknown,
+    /// It was begun, and a person settled it without finding out what came of it.
+    Dismissed,
 }
 
 /// Where calls are written down. Methods return when what they were given is durable; they may block.
@@ -55,10 +57,6 @@ pub trait EffectJournal: Send + Sync {
 
     /// Writes down what came of a call.
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String>;
-
-    /// Takes back that a call is about to be made: it was not sent, because whoever wanted it did not wait until it was written
-    /// down. A journal that cannot do that keeps it as one whose outcome is not known.
-    fn take_back(&self, _scope: &str, _identity: &str) {}
 
     /// What is known of a call that was begun when its scope ran before, without beginning it. Nothing where the journal does
     /// not tell: then [`EffectJournal::begin`] does.
@@ -78,7 +76,7 @@ pub trait EffectJournal: Send + Sync {
     }
 
     /// Writes down that a call was not sent and never will be, if it is this process that began it last. What came of its
-    /// beginning may not be known.
+    /// beginning may not be known. A journal that cannot do that keeps it as one whose outcome is not known.
     fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
         let _ = (scope, identity);
         Ok(())
@@ -268,7 +266,8 @@ impl RunJournal {
             let begun = journal.begin(&scope, &call);
             // Whoever wanted the call was told that nothing was sent.
             if !taken.deliver() && begun == Ok(Begun::Fresh) {
-                journal.take_back(&scope, &identity);
+                // If it cannot be written down either, people find it as a call without an answer, which is safe.
+                let _ = journal.unsent(&scope, &identity);
             }
             begun
         });

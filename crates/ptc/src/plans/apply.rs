@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use ptc_lisp::machine::Answer;
 use ptc_server::effects::StoreJournal;
-use ptc_store::effects as stored;
 use ptc_upstream::model::Reason;
 use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use serde_json::{Value as Json, json};
@@ -130,12 +129,7 @@ impl EffectJournal for PlanJournal {
     }
 
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
-        let known = self.journal.effects().known(scope, identity).map_err(|error| error.to_string())?;
-        Ok(known.map(|known| match known {
-            stored::Begun::Fresh => Begun::Fresh,
-            stored::Begun::Done(answer) => Begun::Done(answer),
-            stored::Begun::Unknown => Begun::Unknown,
-        }))
+        self.journal.looked_up(scope, identity)
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {

@@ -92,7 +92,7 @@ impl Collector {
     fn start() -> Self {
         let own = std::env::current_exe().expect("a path");
         let mut child = Command::new(own)
-            .args(["--exact", "otlp::collector_process", "--nocapture"])
+            .args(["--exact", "otlp::collector_process", "--nocapture", "--test-threads=2"])
             .env(MARK, "1")
             .stdout(Stdio::piped())
             .spawn()

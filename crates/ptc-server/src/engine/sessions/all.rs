@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 
 use super::super::api::Caller;
 use super::super::reason::Reason;
-use super::super::resources::random_id;
+use super::super::receipt::Filled;
 use super::super::settings;
 use super::error::SessionError;
-use super::keep::Keeper;
+use super::keep::{Keeper, StartReceipt};
 use super::machine::HeldMachine;
 use super::record::Meta;
 use super::{NewSession, Session, SessionFacts, SessionState};
@@ -68,9 +68,10 @@ impl Sessions {
         caller: &Caller,
         new: NewSession,
         pool: &Pool,
+        receipt: Option<StartReceipt>,
     ) -> Result<Arc<Session>, SessionError> {
         let facts = SessionFacts {
-            id: format!("ptcs_{}", random_id::<18>()),
+            id: new.id,
             owner: self.owner(caller),
             title: new.title,
             mode: new.mode,
@@ -86,7 +87,7 @@ impl Sessions {
         let count = |most: usize| u64::try_from(most).unwrap_or(u64::MAX);
         let room =
             SessionQuota { most: count(self.settings.most), per_owner: count(self.settings.per_owner) };
-        let times = keeper.create(&facts, &state, room, self.settings.idle).await?;
+        let times = keeper.create(&facts, &state, room, self.settings.idle, receipt).await?;
         state.updated_ms = times.created_ms;
         let session = Arc::new(Session::new(facts, times, state, HeldMachine::new(pool, None)));
         self.remember(&session);
@@ -153,10 +154,15 @@ impl Sessions {
     }
 
     /// Ends a session; a program that runs in it is given up.
-    pub(super) async fn close(&self, id: &str, caller: &Caller) -> Result<(), SessionError> {
+    pub(super) async fn close(
+        &self,
+        id: &str,
+        caller: &Caller,
+        receipt: Option<Filled>,
+    ) -> Result<(), SessionError> {
         match &self.keeper {
             Some(keeper) => {
-                keeper.close(id, self.owner(caller)).await?;
+                keeper.close(id, self.owner(caller), receipt).await?;
                 self.forget(id);
             }
             None => {

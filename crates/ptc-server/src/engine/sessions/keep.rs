@@ -20,13 +20,13 @@ use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::super::Engine;
 use super::super::api::Caller;
 use super::super::evaluate;
 use super::super::lease::{lease_ms, renewal};
 use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
-use super::super::receipt::Filled;
+use super::super::receipt::{Filled, Receipt};
+use super::super::{Answered, Engine};
 use super::error::SessionError;
 use super::machine::{HeldMachine, NotLoaded};
 use super::record::{FORMAT, Meta, SessionOrigin};
@@ -34,6 +34,27 @@ use super::{Mode, Reservation, Session, SessionFacts, SessionState, Sessions};
 
 /// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
+
+/// The reply of the request that starts a session, which is known when the session begins.
+pub struct StartReceipt {
+    lease: Lease,
+    reply: Box<dyn Fn(&Times) -> Json + Send>,
+}
+
+impl StartReceipt {
+    /// With this answer. Sessions are not started by tickets.
+    pub fn new(
+        receipt: Receipt,
+        answered: impl Fn(&Times) -> Answered + Send + 'static,
+    ) -> Option<StartReceipt> {
+        let Receipt::Request(lease, _) = &receipt else { return None };
+        let lease = lease.clone();
+        Some(StartReceipt {
+            lease,
+            reply: Box::new(move |times| receipt.filled(&answered(times)).into_answer()),
+        })
+    }
+}
 
 /// Who asks the store, on threads that may wait.
 #[derive(Debug)]
@@ -94,13 +115,14 @@ impl Keeper {
         self.tasks.spawn_blocking_on(move || work(&rows), &self.runtime);
     }
 
-    /// Begins a session.
+    /// Begins a session, and keeps the reply of the request that asked for it, both or none.
     pub async fn create(
         &self,
         facts: &SessionFacts,
         state: &SessionState,
         room: SessionQuota,
         idle: Duration,
+        receipt: Option<StartReceipt>,
     ) -> Result<Times, SessionError> {
         let origin = SessionOrigin { format: FORMAT, preludes: facts.frozen.recipe() };
         let origin = serde_json::to_value(origin).unwrap_or_default();
@@ -115,7 +137,12 @@ impl Keeper {
                 ttl_ms: milliseconds(ttl),
                 idle_ms: milliseconds(idle),
             };
-            rows.create(&new, room)
+            let reply = receipt.as_ref().map(|receipt| (&receipt.lease, &*receipt.reply));
+            rows.create_along(
+                &new,
+                room,
+                reply.map(|(lease, reply)| (lease, reply as &dyn Fn(&Times) -> Json)),
+            )
         });
         let times = created.await?;
         self.count.fetch_add(1, Ordering::Relaxed);
@@ -133,9 +160,17 @@ impl Keeper {
     }
 
     /// Ends a session, wherever a program of it runs.
-    pub async fn close(&self, id: &str, owner: Arc<str>) -> Result<(), SessionError> {
+    pub async fn close(
+        &self,
+        id: &str,
+        owner: Arc<str>,
+        receipt: Option<Filled>,
+    ) -> Result<(), SessionError> {
         let id = id.to_owned();
-        Ok(self.change(move |rows| rows.close(&id, &owner)).await?)
+        let closed = self.change(move |rows| {
+            rows.close_along(&id, &owner, receipt.as_ref().and_then(Filled::reply).as_ref())
+        });
+        Ok(closed.await?)
     }
 
     /// Ends the sessions of an owner who is gone.

@@ -4,12 +4,13 @@ use ptc_lisp::machine::Machine;
 use ptc_upstream::Redactor;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::api::{Args, Caller};
+use super::super::api::{Args, Caller, Signals};
 use super::super::reason::Reason;
+use super::super::receipt::Receipt;
 use super::super::{Answered, Engine, envelope};
 use super::error::SessionError;
 use super::machine::{bounds, preview};
-use super::{Session, Sessions, args};
+use super::{Session, SessionState, Sessions, args};
 
 type Told = Result<Json, SessionError>;
 
@@ -88,7 +89,7 @@ impl Engine {
     async fn view(&self, sessions: &Sessions, session: &Session, view: &str) -> Map<String, Json> {
         let settings = sessions.settings();
         let (chars, redactor) = (settings.preview_chars, self.redactor.clone());
-        let usage = usage(session);
+        let usage = usage(&session.state());
         let fields = match view {
             "memory" => {
                 let text = seen(session, move |machine| memory_text(machine, chars, &redactor)).await;
@@ -153,11 +154,19 @@ impl Engine {
         sessions: &Sessions,
         caller: &Caller,
         given: Args,
+        signals: &Signals,
     ) -> Answered {
-        answered(self.forgotten(sessions, caller, given).await)
+        let forgotten = self.forgotten(sessions, caller, given, signals).await;
+        forgotten.unwrap_or_else(|error| error.answered())
     }
 
-    async fn forgotten(&self, sessions: &Sessions, caller: &Caller, mut given: Args) -> Told {
+    async fn forgotten(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        mut given: Args,
+        signals: &Signals,
+    ) -> Result<Answered, SessionError> {
         args::only(&mut given, &["session_id", "bindings", "clear"])?;
         let names = args::texts(&given, "bindings")?;
         let clear = args::texts(&given, "clear")?;
@@ -198,40 +207,53 @@ impl Engine {
         if clears("upstream_calls") {
             state.upstream_calls.clear();
         }
-        reservation.commit(state, dump, None).await?;
-        if !reservation.is_stored() {
-            session.nothing_waits();
-            self.drop_waiting(&session.id).await;
-        }
-        Ok(json!({
+        let told = answered(Ok(json!({
             "status": "ok",
             "session_id": session.id,
             "removed_bindings": removed,
             "cleared": clear,
             "stored_keys": stored,
-            "usage": usage(&session),
-        }))
+            "usage": usage(&state),
+        })));
+        let receipt = Receipt::of(signals).filter(|_| reservation.is_stored()).map(|one| one.filled(&told));
+        let kept = receipt.is_some();
+        reservation.commit(state, dump, receipt).await?;
+        if !reservation.is_stored() {
+            session.nothing_waits();
+            self.drop_waiting(&session.id).await;
+        }
+        Ok(Answered { kept, ..told })
     }
 
     pub(in super::super) async fn session_close(
         &self,
         sessions: &Sessions,
         caller: &Caller,
-        mut given: Args,
+        given: Args,
+        signals: &Signals,
     ) -> Answered {
-        let wanted = args::only(&mut given, &["session_id", "reason"])
-            .and_then(|()| Ok((args::session_id(&given)?, args::text(&given, "reason", 256)?)));
-        let told = match wanted {
-            Ok((id, reason)) => sessions.close(id, caller).await.map(|()| {
-                let reason = reason.map(|reason| self.redactor.redact_string(reason));
-                json!({"status": "ok", "session_id": id, "closed": true, "reason": reason})
-            }),
-            Err(error) => Err(error),
-        };
-        if let (Ok(closed), true) = (&told, sessions.keeper().is_none()) {
-            self.drop_waiting(closed["session_id"].as_str().unwrap_or_default()).await;
+        self.closed(sessions, caller, given, signals).await.unwrap_or_else(|error| error.answered())
+    }
+
+    async fn closed(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        mut given: Args,
+        signals: &Signals,
+    ) -> Result<Answered, SessionError> {
+        args::only(&mut given, &["session_id", "reason"])?;
+        let (id, reason) = (args::session_id(&given)?, args::text(&given, "reason", 256)?);
+        let reason = reason.map(|reason| self.redactor.redact_string(reason));
+        let told = answered(Ok(json!({"status": "ok", "session_id": id, "closed": true, "reason": reason})));
+        let stored = sessions.keeper().is_some();
+        let receipt = Receipt::of(signals).filter(|_| stored).map(|receipt| receipt.filled(&told));
+        let kept = receipt.is_some();
+        sessions.close(id, caller, receipt).await?;
+        if !stored {
+            self.drop_waiting(id).await;
         }
-        answered(told)
+        Ok(Answered { kept, ..told })
     }
 }
 
@@ -276,8 +298,7 @@ fn lines(texts: &Json) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn usage(session: &Session) -> Json {
-    let state = session.state();
+fn usage(state: &SessionState) -> Json {
     json!({
         "memory_bytes": state.memory_bytes,
         "binding_count": state.stored.len(),

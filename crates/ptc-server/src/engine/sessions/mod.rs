@@ -168,6 +168,7 @@ impl SessionState {
 /// A session that is about to begin.
 #[derive(Debug)]
 struct NewSession {
+    id: String,
     title: Option<String>,
     mode: Mode,
     ttl: Duration,

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_host::{Tool, Tools};
+use ptc_host::{Tool, Tools, outcome_unknown};
 use ptc_lisp::prelude::{
     Grants as Needs, Missing, Offer, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
 };
-use ptc_store::preludes::{Access, PreludeError, PreludeTools, Preludes, Ref, Resolved, kept_by, wrapper};
+use ptc_store::preludes::{
+    Access, PreludeError, PreludeTools, Preludes, Ref, Resolved, kept_by, ledger_arguments, wrapper, writes,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -19,7 +21,7 @@ use super::super::roles::Role;
 use super::super::settings;
 use super::super::text::cut;
 use super::error::SessionError;
-use crate::effects::HeldJournal;
+use crate::effects::{HeldJournal, OWN, Unmade};
 
 /// What programs of a session find besides the language.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +88,31 @@ pub struct Recipe {
     strict: bool,
 }
 
+/// What a tool of the prelude store says. A program that runs again is told what it was told, and changes nothing twice.
+fn answered(tools: &PreludeTools, tool: &str, args: &Json, journal: Option<&HeldJournal>) -> Json {
+    let call = || tools.call(tool, args);
+    let Some(journal) = journal else { return call() };
+    if !writes(tool) {
+        return journal.told(tool, args, call);
+    }
+    let made = journal.made(tool, (args, &ledger_arguments(args)), call, PreludeTools::is_known);
+    made.unwrap_or_else(|unmade| match unmade {
+        Unmade::Before(identity) => {
+            let then = format!(
+                "it is not made again. Look for the version with prelude/history; `ptc effects settle` notes what you find, and \
+                 its identity is {identity}"
+            );
+            let call = format!("{OWN}/{tool}");
+            let message = outcome_unknown(&call, "was begun before and its answer never came", &then);
+            json!({"status": "error", "reason": "outcome_unknown", "message": message})
+        }
+        Unmade::NotBegun(why) => {
+            let message = format!("nothing was stored: the call cannot be written down before it is made ({why})");
+            json!({"status": "error", "reason": "journal_unavailable", "message": message})
+        }
+    })
+}
+
 impl Frozen {
     /// With the prelude of the server, if it has one, and the server's own tools.
     pub fn of_server(prelude: Option<Arc<Prelude>>, own: Vec<OwnTool>) -> Frozen {
@@ -100,10 +127,7 @@ impl Frozen {
             let (tools, tool, witness) = (tools.clone(), name.clone(), witness.clone());
             let journal = journal.cloned();
             let call = move |args: Json| {
-                let answer = match &journal {
-                    Some(journal) => journal.told(&tool, &args, || tools.call(&tool, &args)),
-                    None => tools.call(&tool, &args),
-                };
+                let answer = answered(&tools, &tool, &args, journal.as_deref());
                 kept_by(&tool, &answer).into_iter().for_each(|version| witness.keep(version));
                 answer
             };

@@ -8,13 +8,16 @@ use ptc_store::preludes::{Access, Ref};
 use ptc_upstream::Grants;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::api::{Args, Caller};
+use super::super::api::{Args, Caller, Signals};
 use super::super::reason::Reason;
+use super::super::receipt::Receipt;
+use super::super::resources::random_id;
 use super::super::roles::Role;
 use super::super::settings;
 use super::super::text::{cut, json_bytes, moment};
 use super::super::{Answered, Engine, envelope};
 use super::error::SessionError;
+use super::keep::StartReceipt;
 use super::preludes::{self, Frozen, Granting, apart};
 use super::{Mode, NewSession, Sessions, args};
 
@@ -27,11 +30,9 @@ impl Engine {
         sessions: &Sessions,
         caller: &Caller,
         given: Args,
+        signals: &Signals,
     ) -> Answered {
-        match self.started(sessions, caller, given).await {
-            Ok(object) => Answered::new(envelope::plain(object, false), None),
-            Err(error) => error.answered(),
-        }
+        self.started(sessions, caller, given, signals).await.unwrap_or_else(|error| error.answered())
     }
 
     async fn started(
@@ -39,7 +40,8 @@ impl Engine {
         sessions: &Sessions,
         caller: &Caller,
         mut given: Args,
-    ) -> Result<Json, SessionError> {
+        signals: &Signals,
+    ) -> Result<Answered, SessionError> {
         const KEYS: &[&str] = &["title", "ttl_ms", "mode", "role", "scoped_base_surface", "preludes", "tags"];
         args::only(&mut given, KEYS)?;
         let settings = sessions.settings();
@@ -60,6 +62,7 @@ impl Engine {
         let frozen = self.frozen(settings, owner, mode, granted.as_ref(), wanted, scoped).await?;
         let warnings = self.hidden_servers(&frozen, &grants);
         let new = NewSession {
+            id: format!("ptcs_{}", random_id::<18>()),
             title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
             mode,
             ttl: ttl(&given, settings.ttl)?,
@@ -68,40 +71,15 @@ impl Engine {
             grants,
             frozen,
         };
-        let session = sessions.open(caller, new, &self.pool).await?;
-        let mut object = json!({
-            "status": "ok",
-            "session_id": session.id,
-            "expires_at": moment(session.until().expires_ms),
-            "mode": session.mode.name(),
-            "limits": settings.to_json(),
+        let told = told(&new, settings, scoped, warnings);
+        let receipt = Receipt::of(signals).filter(|_| sessions.keeper().is_some());
+        let receipt = receipt.and_then(|receipt| {
+            let told = told.clone();
+            StartReceipt::new(receipt, move |times| begins(&told, times.expires_ms))
         });
-        if !settings.boot_tags.is_empty() {
-            object["tags"] = session.tags.clone().into();
-        }
-        if let Some((role, fingerprint)) = &session.role {
-            object["role"] = role.as_str().into();
-            object["grant_fingerprint"] = fingerprint.as_str().into();
-        }
-        if scoped {
-            object["scoped_base_surface"] = true.into();
-            object["prelude_presentation"] = json!({
-                "scoped_base_surface": true,
-                "masked_namespaces": session.frozen.masked,
-                "fallback_warnings": fallback_warnings(&session.frozen),
-            });
-        }
-        if session.frozen.prelude.is_some() {
-            object["prelude_refs"] = session.frozen.refs.clone().into();
-            object["preludes"] = session.frozen.namespaces().into();
-        }
-        if let Some(projection) = &session.frozen.projection {
-            object["prelude_projection"] = projection.clone();
-        }
-        if !warnings.is_empty() {
-            object["warnings"] = warnings.into();
-        }
-        Ok(object)
+        let kept = receipt.is_some();
+        let session = sessions.open(caller, new, &self.pool, receipt).await?;
+        Ok(Answered { kept, ..begins(&told, session.until().expires_ms) })
     }
 
     /// Servers that programs of the session may call, but not by their names, because its preludes use these.
@@ -191,6 +169,56 @@ impl Engine {
         }
         apart(move || granting(&|granting| preludes::freeze(&store, &wanted, granting))).await
     }
+}
+
+/// What is said of a session that begins, but for the moment when it ends.
+fn told(
+    new: &NewSession,
+    settings: &settings::SessionSettings,
+    scoped: bool,
+    warnings: Vec<Json>,
+) -> Map<String, Json> {
+    let mut told = Map::new();
+    let mut say = |name: &str, value: Json| drop(told.insert(name.to_owned(), value));
+    say("status", "ok".into());
+    say("session_id", new.id.as_str().into());
+    say("expires_at", Json::Null);
+    say("mode", new.mode.name().into());
+    say("limits", settings.to_json());
+    if !settings.boot_tags.is_empty() {
+        say("tags", new.tags.clone().into());
+    }
+    if let Some((role, fingerprint)) = &new.role {
+        say("role", role.as_str().into());
+        say("grant_fingerprint", fingerprint.as_str().into());
+    }
+    if scoped {
+        say("scoped_base_surface", true.into());
+        let presentation = json!({
+            "scoped_base_surface": true,
+            "masked_namespaces": new.frozen.masked,
+            "fallback_warnings": fallback_warnings(&new.frozen),
+        });
+        say("prelude_presentation", presentation);
+    }
+    if new.frozen.prelude.is_some() {
+        say("prelude_refs", new.frozen.refs.clone().into());
+        say("preludes", new.frozen.namespaces().into());
+    }
+    if let Some(projection) = &new.frozen.projection {
+        say("prelude_projection", projection.clone());
+    }
+    if !warnings.is_empty() {
+        say("warnings", warnings.into());
+    }
+    told
+}
+
+/// The answer about a session that ends then.
+fn begins(told: &Map<String, Json>, expires_ms: i64) -> Answered {
+    let mut object = told.clone();
+    object.insert("expires_at".to_owned(), moment(expires_ms).into());
+    Answered::new(envelope::plain(object.into(), false), None)
 }
 
 /// Why lists show more than somebody may expect who asked for a scoped surface.

@@ -329,24 +329,52 @@ impl Engine {
 impl Engine {
     /// `lisp_result`: what came of a program that waited, or that it still does.
     pub(in super::super) async fn result_of(&self, caller: &Caller, mut args: Args) -> Answered {
-        let (Some(Json::String(mut id)), true) = (args.remove("id"), args.is_empty()) else {
+        let (Some(Json::String(id)), true) = (args.remove("id"), args.is_empty()) else {
             return wrong("give `id`, which came with approval_required, and nothing else");
         };
-        let Some(desk) = &self.desk else { return wrong("this server asks nobody for approval") };
-        // A program may wait several times; each of its tickets names the next one.
+        match self.followed(caller, id).await {
+            Followed::Waits(id, waiting) => self.still_waits(&id, &waiting),
+            Followed::Over(answered) => *answered,
+        }
+    }
+
+    /// What came of a program that waited under the ticket of this id, if it is not the one that it still waits under.
+    pub(in super::super) async fn came_of(&self, caller: &Caller, id: &str) -> Option<Answered> {
+        match self.followed(caller, id.to_owned()).await {
+            Followed::Waits(last, _) if last == id => None,
+            Followed::Waits(last, waiting) => Some(self.still_waits(&last, &waiting)),
+            Followed::Over(answered) => Some(*answered),
+        }
+    }
+
+    /// What came of the program whose form this was about, if somebody decided about it elsewhere.
+    pub(in super::super) async fn decided_elsewhere(
+        &self,
+        caller: &Caller,
+        which: &Which,
+    ) -> Option<Answered> {
+        let Which::Text(text) = which else { return None };
+        let claims = self.desk.as_ref()?.claims(text).ok()?;
+        self.came_of(caller, &claims.id).await
+    }
+
+    /// Follows a program through its tickets. It may wait several times, and each of them names the next one.
+    async fn followed(&self, caller: &Caller, mut id: String) -> Followed {
+        let over = |answered: Answered| Followed::Over(Box::new(answered));
+        let Some(desk) = &self.desk else { return over(wrong("this server asks nobody for approval")) };
         for _ in 0..MOST_TICKETS {
             let (tickets, owner, asked) = (desk.tickets.clone(), account(caller), id.clone());
             let ended = match blocking(move || tickets.read(&asked, &owner)).await {
-                Ok(waiting) => return self.still_waits(&id, &waiting),
+                Ok(waiting) => return Followed::Waits(id, Box::new(waiting)),
                 Err(TicketError::Used { ended }) => ended,
-                Err(error) => return self.not_taken(desk, &id, NotTaken::Refused(error)).await,
+                Err(error) => return over(self.not_taken(desk, &id, NotTaken::Refused(error)).await),
             };
             match ended["id"].as_str().filter(|_| ended["status"] == "approval_required") {
                 Some(next) => id = next.to_owned(),
-                None => return told(&id, &ended),
+                None => return over(told(&id, &ended)),
             }
         }
-        wrong("this program waited more often than can be followed")
+        over(wrong("this program waited more often than can be followed"))
     }
 
     fn still_waits(&self, id: &str, waiting: &Waiting) -> Answered {
@@ -385,6 +413,14 @@ impl Engine {
         }
         answered
     }
+}
+
+/// How far a program is that waited.
+enum Followed {
+    /// It waits, under the ticket of this id.
+    Waits(String, Box<Waiting>),
+    /// It does not.
+    Over(Box<Answered>),
 }
 
 /// A ticket that was taken, with what its program needs to go on.

@@ -289,7 +289,10 @@ impl Engine {
             }
             entry["id"] = ticket.id.into();
             entry["busy"] = ticket.busy.into();
-            entry["decided"] = ticket.decided.as_ref().map_or(Json::Null, ruling::in_short);
+            entry["decided"] = ticket
+                .decided
+                .as_ref()
+                .map_or(Json::Null, |decided| ruling::for_people(decided, &self.redactor));
             entry["created_at"] = moment(ticket.created_ms).into();
             entry["expires_at"] = moment(ticket.expires_ms).into();
             entry

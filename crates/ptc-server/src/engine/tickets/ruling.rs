@@ -4,8 +4,9 @@
 //! decided first stays, with its reason. Whoever rejects all that was decided before ends the program, because calls that
 //! were approved may have been made: it is never told that they were rejected. From then on nothing else can be decided.
 
-use ptc_host::Decision;
+use ptc_host::{Decision, visible_json};
 use ptc_store::tickets::Ruling;
+use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 
 /// In what is kept of a decision: the rejections that end a program.
@@ -56,8 +57,23 @@ pub fn in_short(decided: &Json) -> Json {
     read(decided).unwrap_or_default().into_iter().map(short).collect()
 }
 
+/// The same for people who decide, who are shown the arguments that somebody wrote: they may have to write them again.
+pub fn for_people(decided: &Json, redactor: &Redactor) -> Json {
+    let told = |(call, decision): (u64, Decision)| {
+        let mut told = json!({"call": call, "decision": decision.name()});
+        if let Decision::Edit(mut call) = decision {
+            redactor.redact_json(&mut call["args"]);
+            told["args_text"] = visible_json(&call["args"]).into();
+        }
+        told
+    };
+    read(decided).unwrap_or_default().into_iter().map(told).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use secrecy::SecretString;
+
     use super::*;
 
     #[test]
@@ -96,6 +112,13 @@ mod tests {
         let edited = json!([[1, {"edit": {"secret": 1}}], [2, "approve"]]);
         let expected = json!([{"call": 1, "decision": "edit"}, {"call": 2, "decision": "approve"}]);
         assert_eq!(in_short(&edited), expected);
+        let secret = Redactor::new([&SecretString::from("hunter2-hunter2")]);
+        let edited_with =
+            json!([[1, {"edit": {"args": {"n": 2, "key": "hunter2-hunter2"}}}], [2, "approve"]]);
+        let told = for_people(&edited_with, &secret);
+        let args = told[0]["args_text"].as_str().expect("people see what was written");
+        assert!(args.contains("\"n\"") && !args.contains("hunter2"), "{args}");
+        assert_eq!(told[1], expected[1]);
         let over = json!({"rejected": [[1, {"reject": "no"}]], "after": edited});
         assert_eq!(in_short(&over), json!([{"call": 1, "decision": "reject"}]));
         assert!(ends(&over) && !ends(&edited));

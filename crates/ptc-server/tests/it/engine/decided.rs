@@ -4,8 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ptc_host::Decision;
 use ptc_server::effects::StoreJournal;
-use ptc_server::engine::{CallError, Engine, Parts, Profile, Reply, Settings, Signals, settings};
+use ptc_server::engine::{
+    By, CallError, Choice, Decided, Engine, Parts, Profile, Reply, Settings, Signals, Which, settings,
+};
 use ptc_server::options::ApprovalBy;
 use ptc_store::Store;
 use ptc_store::tickets::{Ruling, Tickets};
@@ -312,16 +315,46 @@ async fn lists_say_what_was_decided_and_waits_to_be_taken_up() {
     let edited = json!([[1, {"edit": {"server": "crm", "tool": "put", "args": {"n": "quiet"}}}]]);
     shop.tickets().take(&id(&waits), "anna", &edited, 0).expect("it is free");
     let listed = engine.open_tickets(&anna()).await.expect("a list");
+    let decided = &listed[0]["decided"][0];
     assert_eq!(
-        (&listed[0]["busy"], &listed[0]["decided"]),
-        (&json!(false), &json!([{"call": 1, "decision": "edit"}])),
+        (&listed[0]["busy"], &decided["call"], &decided["decision"]),
+        (&json!(false), &json!(1), &json!("edit")),
         "{listed:?}"
     );
-    assert!(!json!(listed).to_string().contains("quiet"), "arguments stay where they are: {listed:?}");
+    let written = decided["args_text"].as_str().unwrap_or_default();
+    assert!(written.contains("quiet"), "people have to write the same again: {listed:?}");
     let told = call(&engine, "lisp_result", json!({"id": id(&waits)})).await;
     let message = object(&told)["message"].as_str().expect("a message");
     assert!(message.contains("the same must be decided again"), "{message}");
     assert_eq!(object(&told)["decided"], json!([{"call": 1, "decision": "edit"}]), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_form_about_what_was_decided_elsewhere_is_told_what_came_of_it() {
+    let shop = Shop::new();
+    let engine = shop.server("writes", "never").await;
+    let anna = anna();
+    for key in [None, Some("k".to_owned())] {
+        let signals = || Signals { request_key: key.clone(), ..Signals::default() };
+        let given = args(json!({"program": format!("[{} 7]", made("crm", "put", 1))}));
+        let waits = engine.call(&anna, "lisp_eval", given.clone(), signals()).await.expect("a reply");
+        let approval = waits.approval.clone().expect("it waits");
+        let approve = |which: Which, by: By| {
+            let choices = vec![Choice { calls: None, decision: Decision::Approve }];
+            Decided { by, which, choices, program: None }
+        };
+        let on_page = approve(Which::Id(approval.id.clone()), By::Page);
+        let over = engine.decide(&anna, on_page, Signals::default()).await.expect("a reply");
+        assert!(!over.is_error, "{over:?}");
+        let in_form = approve(Which::Text(approval.ticket.clone()), By::Form);
+        let told = engine.decide(&anna, in_form, signals()).await.expect("a reply");
+        assert!(!told.is_error && told.text().contains("7]"), "{told:?}");
+        if key.is_some() {
+            let again = engine.call(&anna, "lisp_eval", given, signals()).await.expect("a reply");
+            assert!(again.recalled && again.approval.is_none(), "nobody is asked again: {again:?}");
+            assert!(again.text().contains("7]"), "{again:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptc_server::effects::StoreJournal;
+use ptc_server::engine::settings::SessionSettings;
 use ptc_server::engine::{CallError, Caller, Engine, Parts, Profile, Reply, Signals, Transport};
 use ptc_store::Store;
 use ptc_upstream::Runtime;
@@ -24,7 +25,7 @@ async fn over(store: &Arc<Store>) -> Arc<Engine> {
 async fn over_runtime(store: &Arc<Store>, runtime: Arc<Runtime>) -> Arc<Engine> {
     let parts =
         Parts { runtime: Some(runtime), effects: Some(StoreJournal::new(store.clone())), ..Parts::default() };
-    let settings = with_sessions(Profile::Debug, ptc_server::engine::settings::SessionSettings::default());
+    let settings = with_sessions(Profile::Debug, SessionSettings::default());
     Engine::with(settings, parts).await.expect("it starts")
 }
 
@@ -237,7 +238,7 @@ async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_noth
     });
     let settings = ptc_server::engine::Settings {
         task: Some(ptc_server::engine::settings::Task { allow_writes: true, ..Default::default() }),
-        ..with_sessions(Profile::Debug, ptc_server::engine::settings::SessionSettings::default())
+        ..with_sessions(Profile::Debug, SessionSettings::default())
     };
     let parts = Parts {
         runtime: Some(runtime),
@@ -293,4 +294,78 @@ async fn a_request_that_goes_on_reads_what_it_read_before() {
     let seen = StoreJournal::new(store).effects().seen("request:anna:k").expect("a list");
     let kinds: Vec<&str> = seen.iter().filter_map(|one| one.identity.split(' ').next()).collect();
     assert_eq!(kinds, ["begun", "read"], "what came after the last write is made again");
+}
+
+#[tokio::test]
+async fn a_session_is_started_changed_and_closed_once_under_a_key() {
+    for stored in [true, false] {
+        let store = store();
+        let server = async || {
+            let effects = Some(StoreJournal::new(store.clone()));
+            let parts = Parts { store: stored.then(|| store.clone()), effects, ..Parts::default() };
+            Engine::with(with_sessions(Profile::Debug, SessionSettings::default()), parts)
+                .await
+                .expect("it starts")
+        };
+        let first = server().await;
+        // Sessions that are not stored are those of one server.
+        let second = if stored { server().await } else { first.clone() };
+        let both = async |tool: &str, given: Json| {
+            let call = |engine: &Arc<Engine>| {
+                let (engine, tool, given) = (engine.clone(), tool.to_owned(), args(given.clone()));
+                async move { engine.call(&anna(), &tool, given, keyed(&tool)).await.expect("a reply") }
+            };
+            let (one, other) = (call(&first).await, call(&second).await);
+            assert_eq!((one.recalled, other.recalled, one.is_error), (false, true, false), "{tool}: {one:?}");
+            assert_eq!(one.text().len(), other.text().len(), "{tool}: {other:?}");
+            let mut told = object(&other).clone();
+            told.as_object_mut().expect("an object").remove("recalled");
+            assert_eq!(*object(&one), told, "{tool}");
+            told
+        };
+        let started = both("lisp_session_start", json!({"title": "numbers"})).await;
+        let id = started["session_id"].as_str().expect("an id");
+        let listed = call(&second, "lisp_session_list", json!({})).await;
+        assert_eq!(object(&listed)["count"], 1, "it was started once: {listed:?}");
+        eval_in(&first, id, "(def x 1) (def y 2)").await;
+        let forgotten = both("lisp_session_forget", json!({"session_id": id, "bindings": ["x"]})).await;
+        assert_eq!(forgotten["removed_bindings"], json!(["x"]), "and not found missing");
+        assert_eq!(forgotten["usage"]["binding_count"], 1);
+        both("lisp_session_close", json!({"session_id": id})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_prelude_is_written_once_by_a_request_that_runs_again() {
+    let store = store();
+    let preludes = ptc_store::preludes::Preludes::new(store.clone());
+    let (runtime, waiting) = crm_that_counts().await;
+    let parts = Parts {
+        runtime: Some(runtime),
+        store: Some(store.clone()),
+        effects: Some(StoreJournal::new(store.clone())),
+        preludes: Some(preludes.clone()),
+        ..Parts::default()
+    };
+    let settings = SessionSettings { allow_prelude_write: true, ..SessionSettings::default() };
+    let engine = Engine::with(with_sessions(Profile::Debug, settings), parts).await.expect("it starts");
+    let started = call(&engine, "lisp_session_start", json!({"mode": "write_capable"})).await;
+    let id = object(&started)["session_id"].as_str().expect("it starts").to_owned();
+    let program = r#"(let [written (prelude/write {:id "new" :source "(ns new) (defn one [] 1)"})]
+                       (tool/call {:server "crm" :tool "get" :args (if data/wait {:wait 1} {})})
+                       (:version written))"#;
+    let given = args(json!({"session_id": id, "program": program, "context": {"wait": true}}));
+    let anna = anna();
+    for count in 1..=3 {
+        let cancel = CancellationToken::new();
+        let signals = Signals { cancel: cancel.clone(), ..keyed("k") };
+        let (ended, ()) =
+            tokio::join!(engine.call(&anna, "lisp_session_eval", given.clone(), signals), async {
+                until_waiting(&waiting, count).await;
+                cancel.cancel();
+            });
+        assert_eq!(ended, Err(CallError::Cancelled));
+        assert_eq!(preludes.history("new").expect("it is there").len(), 1, "after {count} runs");
+    }
+    assert_eq!(StoreJournal::new(store).gaps().expect("a list"), [], "it is known what became of it");
 }
