@@ -8,6 +8,10 @@
 //! ```text
 //! "PTCH" version   length of head   head (JSON)   dump   checksum
 //! ```
+//!
+//! What was approved is what is sent: the calls of a held program are compared with those that its machine waits for.
+//! Approved calls are judged once more before they are made, so that one which is forbidden by then is refused. The machine
+//! of a session takes the program back and is as it was before.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,11 @@
 //! Definitions of a session: their values, what is known about them (where they were written, metadata,
 //! watches), the values that `binding` put in front, and what is needed to take back the changes of a
 //! failed program.
+//!
+//! Definitions last from program to program. What a program changed in definitions and atoms is rolled back when it fails
+//! or ends with `(fail …)`. A var is the name of a definition, so it sees redefinition; `source`, `doc` and `meta` read
+//! the text that each definition keeps. Names of `require` belong to one program; a host that wants them to last, such as
+//! `ptc repl`, passes them on (`Machine::set_required`).
 
 use std::rc::Rc;
 use std::sync::Arc;

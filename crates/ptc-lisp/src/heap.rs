@@ -1,5 +1,14 @@
 //! What natives may touch besides their arguments: names, meters, mutable cells, printed lines, the
 //! given clock and the seeded random stream. There is no way from here to the outside world.
+//!
+//! # Meters
+//!
+//! *Fuel* is one unit per instruction, counted where control flow leaves the straight line, and one per element that a
+//! native touches (`Heap::work`). Hashing and comparing keys and finding characters of a text have no heap at hand: they
+//! note their work in `value/ledger.rs`, and the machine charges it after every native. *Memory*: natives report what they
+//! allocate and reserve large allocations first (`Heap::reserve`); one that does not know how large its result becomes
+//! calls `Heap::grow` before each push. When enough is fresh, the census (`machine/census.rs`) counts live data and
+//! compares it with the limit. The machine checks both meters on backward jumps, on calls and after natives.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -3,6 +3,10 @@
 //! The machine has no clock. Between slices of fuel its host looks at one; but inputs of megabytes are read in one
 //! piece, and a native that walks a billion numbers is one instruction, so both ask the host every now and then whether
 //! to go on.
+//!
+//! Readers ask after every 32 KB, natives after about a million units of fuel. A native that charges all of its work
+//! before it begins is not interrupted in between. Hosts that have clocks: `ptc-host/src/clock.rs` for programs,
+//! `ptc-agent/src/run/clock.rs` for runs of agents; loading a program counts as its time.
 
 use std::fmt;
 use std::sync::Arc;

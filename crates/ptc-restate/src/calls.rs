@@ -4,6 +4,10 @@
 //! Calls therefore belong to the process and not to an attempt: an attempt that comes later finds what an earlier
 //! one began, and waits for it. Only what another process began is lost, and every mission in a process has a mark
 //! by which that is told.
+//!
+//! Calls that must not be made twice are announced in the journal with that mark. An announcement with another mark and
+//! without an answer is a call with an unknown outcome (`ptc_runner::unanswered` decides, as for runs in a folder). Only as
+//! many calls are announced as may run at once, so a crash leaves no more outcomes unknown than calls were in flight.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

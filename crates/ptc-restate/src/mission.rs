@@ -1,5 +1,11 @@
 //! The workflow: drives the run of an agent from its beginning to its end, with an entry in the journal for
 //! everything that comes to it from outside.
+//!
+//! The SDK runs one step at a time. So a step does not stand for one call: it waits for the first answer of all calls in
+//! flight. Calls run concurrently, answers are journalled one by one, and the order in which the run got them is the order
+//! of the journal. Every entry has the time of its answer; the run sees no other clock. Whether something is journalled
+//! depends on the run alone, never on this process: not on what is in flight here, and not on what an upstream currently
+//! says about a tool.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

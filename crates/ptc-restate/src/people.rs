@@ -1,5 +1,7 @@
 //! Calls that wait for a person. A decision is a promise that Restate keeps: it comes by the handler `decide` of the
 //! mission's workflow, whenever that is and wherever the mission goes on then. Meanwhile nothing of it is in memory.
+//!
+//! The SDK cannot wait for a promise and a step at once, so promises are awaited when nothing else is in flight.
 
 use std::pin::Pin;
 use std::time::Duration;

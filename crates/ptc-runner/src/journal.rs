@@ -4,6 +4,13 @@
 //! The two are enough, whatever happens in between. Nothing is asked for that the last state does not know of,
 //! so each answer behind it belongs to something that this state waits for. Whoever goes on loads the state and
 //! brings it the answers; nothing that was answered is asked again, and no time or order has to be the same.
+//!
+//! The state is written at every stop, not now and then: that is what makes replaying programs unnecessary. A state costs
+//! as much as the inputs are large; tool calls that are requested together (`pmap`) share one.
+//!
+//! A decision of a person is written before the run has it, and the state that contains the approved call before its tool
+//! is called. A process that is killed in between either asks the person again, makes the call, or reports that its outcome
+//! is unknown; it never makes the call twice.
 
 use std::collections::BTreeSet;
 

@@ -18,6 +18,9 @@
 //! not known counts as a write. Servers behind the agent's prelude are listed before the run begins, in any case.
 //!
 //! One [`Upstreams`] is for one run: its calls share the caps, and it is closed when the run is over.
+//!
+//! For a run, upstreams are two tools: `call`, whose results are marked as answers of upstreams (`Answers::Upstream`), so
+//! that they are plain data for a journal and have keywords for a program, and one for discovery (`Answers::Discovery`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

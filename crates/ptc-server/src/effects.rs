@@ -1,4 +1,8 @@
 //! The journal of calls that may change the world, in a store.
+//!
+//! A program makes the calls that follow from what it was told. So `HeldJournal` remembers reads, failures, the catalog, the
+//! server's own tools, the seed and the clock, and writes them in the transaction that begins the next write: before a write
+//! nothing depends on them, so they need no transaction of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

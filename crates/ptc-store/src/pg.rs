@@ -2,6 +2,9 @@
 //!
 //! Connections are not encrypted; `place.rs` refuses those that would leave the machine unless they are asked
 //! for with `sslmode=disable`.
+//!
+//! Every commit is synchronous, notes included: the processes that write run on other machines than the log, so one of
+//! them can fail while the others go on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

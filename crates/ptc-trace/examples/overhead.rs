@@ -1,5 +1,6 @@
 //! Measures what a trace costs a mission beside its model: five turns with ten tool calls, with a trace on disk and
 //! without, in turns. Run it with `cargo run --release -p ptc-trace --example overhead`.
+//! On a busy machine, run the built example under `chrt -f 10`.
 
 // A benchmark looks at the clock.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used, clippy::print_stdout)]

@@ -2,6 +2,10 @@
 //!
 //! The person's time is nobody's: a program that waits for one has its clock stopped, and while a run waits for
 //! nothing but people, all its limits of time stand still.
+//!
+//! A decision is an answer like any other: the call first becomes an ask of kind `AskKind::Approval` and only then the ask
+//! of its tool, so it is saved, recorded and journalled in the same way and answered once. Native calls with side effects
+//! are presented together and made in order.
 
 use serde_json::{Value as Json, json};
 

@@ -13,6 +13,17 @@
 //! Loading trusts nothing. Lengths are checked against the bytes that are left, indices against what
 //! they index, code by [`crate::verify`], frames against the code they are in; shapes are computed
 //! again. A dump can only make a machine that some program could have made.
+//!
+//! A machine can be dumped whenever it is not inside `run`: while it waits for tools, between slices, and between
+//! programs. The checksum detects damage; it is not a signature. Loading never widens the limits of the host.
+//!
+//! Version 2 adds what hosts set for later programs (`machine/memory.rs`), version 3 pending discovery calls and the hash
+//! of the prelude, version 4 the keywords that programs wrote as keys. A dump has the lowest version that can hold it. A
+//! change that old readers cannot read takes the next number, and `conformance/suspend/` keeps dumps of every released
+//! version.
+//!
+//! Fuel after loading is what it would have been without the dump: meters and stack sizes are kept, and the census counts
+//! lengths, never capacities (`value/room.rs` keeps capacities close to lengths).
 
 #[cfg(test)]
 mod any_values;

@@ -1,5 +1,8 @@
 //! Which fiber runs next. The order depends on nothing but the program and the order of answers, so a
 //! run can be repeated exactly.
+//!
+//! `pmap` and `pcalls` fork fibers. One fiber runs at a time; the tool calls of all fibers that wait are handed to the host
+//! together. A fiber that fails makes its parent fail.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

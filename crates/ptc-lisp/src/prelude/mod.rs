@@ -3,6 +3,12 @@
 //! [`Prelude::compile`] turns sources into an artifact that never changes. It is plain data, so any number of
 //! machines on any number of threads share one; what a machine runs of it is linked once per thread (see
 //! `machine/attached.rs`), and a program that uses nothing of it pays nothing for it.
+//!
+//! Compilation, in order: `outline.rs` reads declarations, `dependencies.rs` resolves qualified names, `compile.rs` compiles
+//! each definition to a unit of its own, `requires.rs` and `export.rs` infer what exports need, `constants.rs` evaluates
+//! constants, `hashes.rs` seals the artifact. `analyze/exports.rs` resolves its names in programs. Code refers to
+//! definitions of a prelude by number (`Op::Export`), so a program cannot redefine them, and they are not among the
+//! definitions of a session.
 
 mod compile;
 mod constants;

@@ -2,6 +2,10 @@
 //!
 //! Transports give it a [`Caller`], the name of a tool and its arguments, and get a [`Reply`]. It runs programs
 //! on a pool, shapes answers by profile, and keeps what outlives a call.
+//!
+//! Choices where clients may expect something else: `lisp_eval` stays available beside sessions, inputs are maps with
+//! keyword keys, running out of fuel is reported as `timeout`, and printed lines are part of the text of the structured
+//! profile.
 
 mod again;
 mod api;

@@ -14,6 +14,9 @@
 //! A session ends at its time, or when it was not used for its idle time, or when it is closed. Nothing of it is kept
 //! then but that it was there, for [`REMEMBERED_MS`]. A program of it that waits for a decision keeps it for as long as
 //! its ticket can be used; with the end of the session, or a change of its state, such tickets are gone.
+//!
+//! Origin, meta and the dump are in tables of their own, so that a commit writes only what changed. Expiry goes by the
+//! clock of the store, not by those of servers.
 
 mod model;
 mod rows;

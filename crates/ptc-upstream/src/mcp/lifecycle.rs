@@ -2,6 +2,9 @@
 //! the first one starts the server, the others wait for that. A start goes on even if nobody waits any more,
 //! so a slow server is there for the next call. After a crash there is a window in which calls fail at once;
 //! it grows with every crash in a row.
+//!
+//! Over HTTP, a server may be replaced by another one at the same address. When a request is answered as if there had been
+//! no handshake, the connection is retired: requests in flight keep it, the next one performs a new handshake.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,9 @@
 //! What became of calls that a run waited for when its process ended: what the journal of calls has, and what people found
 //! out and settled. A run that goes on is told exactly that.
+//!
+//! Runs of agents use the journal of calls only to report, because `journal::unanswered` already keeps a run from making a
+//! call again. Every process of a run has identities of its own; they begin with the number of the ask
+//! (`runtime::numbered`), by which the call is found here.
 
 use std::collections::BTreeSet;
 

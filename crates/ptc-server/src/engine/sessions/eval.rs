@@ -1,4 +1,8 @@
 //! `lisp_session_eval`: a program in a session, kept whole or not at all.
+//!
+//! Whether a program is kept depends on limits, on the schema and on whether anybody still waits. All of it is decided on
+//! the thread of the machine, by the hook that runs when the program ends and that rolls it back if need be. So there is no
+//! moment at which a refused program is visible.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

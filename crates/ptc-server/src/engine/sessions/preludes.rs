@@ -1,5 +1,9 @@
 //! The preludes of a session: resolved and compiled once when it starts, the same until its end. Roles take
 //! away exports whose operations they do not grant.
+//!
+//! They do so by compiling again: what a role does not grant is withheld from the sources (`Policy::withheld`), so programs
+//! can neither name nor read it, and are told why. Other parts of the prelude may still use it; whatever reaches an
+//! operation that is not granted inherits the requirement and is withheld too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

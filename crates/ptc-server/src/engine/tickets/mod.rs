@@ -1,6 +1,17 @@
 //! Programs that wait for approval. Each has a ticket: sealed, bound to its owner, its program and its grants, for a
 //! time, to be used once. What waits lies sealed in the store under the ticket's id; the text that clients get opens to
 //! that id and to what it must fit.
+//!
+//! `parked.rs` is what is sealed, `seal.rs` the encryption (the only user of `ring` here), `decide.rs` takes a ticket and
+//! goes on in a task that nobody cancels, `ruling.rs` compares a decision with an earlier one, `settle.rs` writes the result
+//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made.
+//!
+//! Calls of a decided part are journalled under the id of the ticket, so a ticket that is taken again after a crash sends
+//! nothing twice. A call that is already in the journal of its request or ticket gets its answer from there before anybody
+//! is asked (`ptc-upstream/src/runtime/approval.rs`). Before a ticket is taken, digests are compared: of what the person was
+//! shown (`Head::shown`: the definition of the tool and the part of the configuration that
+//! `ptc-upstream/src/config/canonical.rs` names), of everything else that the program may call (`Head::used`), and of edits.
+//! A session does not end before its tickets (`ptc-store/src/sessions/rows.rs`).
 
 mod choice;
 mod decide;

@@ -1,4 +1,7 @@
 //! The MCP endpoint: what a request is, which session it belongs to, and how `rmcp` gets it.
+//!
+//! A plain call in a session, without progress and questions, goes straight to the adapter: through the service of `rmcp` it
+//! would be read and written twice, which costs more than a small program.
 
 use std::sync::Arc;
 use std::time::Instant;
