@@ -46,6 +46,8 @@ pub enum Fault {
     NeverTakenOver,
     /// People are asked about calls that were made when the program ran before.
     AskedAgain,
+    /// A request that was not carried out is not given back.
+    LeaseKept,
 }
 
 impl Fault {
@@ -69,6 +71,7 @@ impl Fault {
         Fault::PermitKept,
         Fault::NeverTakenOver,
         Fault::AskedAgain,
+        Fault::LeaseKept,
     ];
 
     /// The mistake of this name.

@@ -1,5 +1,5 @@
 //! What must be true after every step, whatever happened: what was acknowledged is there, a key has one reply, a ticket is
-//! decided once, what is held is held by one, and only its holder changes it. Writes are looked at where they arrive
+//! decided once, what is held is held by one, only its holder changes it, and a call that ended holds nothing. Writes are looked at where they arrive
 //! (`upstream.rs`), permits and whoever waits for ever by the scheduler (`schedule.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,6 +121,18 @@ impl Oracle {
             }
         }
         self.is_there(state);
+    }
+
+    /// A call came to its end, and nothing went wrong: whoever comes next does not wait for a lease to run out.
+    pub fn holds_nothing(&self, state: &mut State, party: u64) {
+        let is_gone = |row: &Leased| row.kind == Kind::Ticket && GONE.contains(&row.version);
+        let held = |row: &&Leased| row.until != 0 && row.ended.is_none() && !is_gone(row);
+        for row in self.rows.values().filter(held) {
+            if self.holders.get(&(row.kind, row.id.clone(), row.lease)) == Some(&party) {
+                let (kind, id) = (row.kind, &row.id);
+                state.violated(|| format!("what ended holds nothing: call {party} keeps {kind:?} {id}"));
+            }
+        }
     }
 
     /// The machine lost its power: whoever held something is gone, and the store has less than before. What a disk lied

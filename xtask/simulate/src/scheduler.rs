@@ -283,6 +283,13 @@ impl<'k> Scheduler<'k> {
             let mut state = self.simulation.shared.lock();
             self.simulation.oracle.borrow_mut().look(&mut state, picture);
         }
+        for (node, party) in self.tasks.take_calm_ends() {
+            let mut state = self.simulation.shared.lock();
+            // A disk that failed before cannot be told to give anything back.
+            if !state.nodes[node].disk_failed {
+                self.simulation.oracle.borrow().holds_nothing(&mut state, party);
+            }
+        }
         Ok(())
     }
 

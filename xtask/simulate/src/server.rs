@@ -308,6 +308,9 @@ impl Server {
     }
 
     async fn give_back(self: &Rc<Self>, party: u64, lease: Lease) {
+        if self.shared.has(Fault::LeaseKept) {
+            return;
+        }
         self.note(party, || format!("gives {} back", lease.id()));
         // One that cannot be given back now is free when its lease is over.
         let _ = self.ask(party, move |server| server.journal.requests().give_back(&lease)).await;

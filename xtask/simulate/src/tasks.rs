@@ -45,6 +45,8 @@ pub struct Task {
     pub of: Of,
     /// Who acts in it: whatever is held is held by a party, which may have several tasks.
     party: u64,
+    /// Whether nothing went wrong any more when it began, once it has.
+    calm: Option<bool>,
     future: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -66,6 +68,8 @@ pub struct Tasks {
     ready: Arc<Mutex<BTreeSet<u64>>>,
     next: u64,
     pub spawner: Spawner,
+    /// Calls that began and ended while nothing went wrong, with their servers.
+    calm_ends: Vec<(usize, u64)>,
 }
 
 struct Ready {
@@ -84,7 +88,7 @@ impl Tasks {
     pub fn take_in(&mut self) {
         for New { of, party, future } in self.spawner.0.borrow_mut().drain(..) {
             self.next += 1;
-            self.all.insert(self.next, Task { of, party, future });
+            self.all.insert(self.next, Task { of, party, calm: None, future });
             self.ready.lock().unwrap_or_else(PoisonError::into_inner).insert(self.next);
         }
     }
@@ -100,11 +104,24 @@ impl Tasks {
     pub fn run(&mut self, number: u64, shared: &Shared) {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         let Some(task) = self.all.get_mut(&number) else { return };
-        shared.lock().acting = task.party;
+        {
+            let mut state = shared.lock();
+            state.acting = task.party;
+            task.calm.get_or_insert(!state.chaos);
+        }
         let waker = Waker::from(Arc::new(Ready { task: number, ready: self.ready.clone() }));
         if task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
-            self.all.remove(&number);
+            let ended = self.all.remove(&number);
+            let calm = ended.filter(|task| task.calm == Some(true));
+            if let Some(Task { of: Of::Call(node), party, .. }) = calm {
+                self.calm_ends.push((node, party));
+            }
         }
+    }
+
+    /// Calls that began and ended while nothing went wrong, since somebody last asked.
+    pub fn take_calm_ends(&mut self) -> Vec<(usize, u64)> {
+        std::mem::take(&mut self.calm_ends)
     }
 
     /// A server is gone, with all that it did.
