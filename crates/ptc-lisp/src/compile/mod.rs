@@ -71,7 +71,7 @@ impl Compiler {
         let captures = u16::try_from(node.captures.len()).map_err(|_| too_large())?;
         self.unit.funcs.push(Func {
             name: node.name.clone(),
-            arities: Vec::new(),
+            arities: Vec::with_capacity(node.arities.len()),
             captures,
             needs_self: captures > 0,
         });
@@ -99,6 +99,10 @@ impl Compiler {
     /// Adds the code of one arity; its jumps become absolute.
     fn append(&mut self, ops: Vec<Op>, spans: Vec<Span>) -> Result<u32> {
         let entry = u32::try_from(self.unit.ops.len()).map_err(|_| too_large())?;
+        if entry == 0 {
+            (self.unit.ops, self.unit.spans) = (ops, spans);
+            return Ok(entry);
+        }
         self.unit.ops.extend(ops.into_iter().map(|mut op| {
             if let Some(to) = op.target_mut() {
                 *to += entry;

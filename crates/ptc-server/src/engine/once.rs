@@ -339,7 +339,7 @@ impl Engine {
         let hash = digest(&json!([tool.name(), args]));
         let (claim, lease, again) = match once.begin(&scope, tool, &hash).await {
             Came::Ours(claim, lease, again) => (claim, lease, again),
-            Came::Before(kept) => return self.last_reply(once, caller, key, kept).await,
+            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         if again {
@@ -377,7 +377,7 @@ impl Engine {
         let (scope, hash) = (form(caller, key, ticket), digest(&json!(["form", ticket])));
         let claim = match once.begin(&scope, Tool::Approve, &hash).await {
             Came::Ours(claim, _, _) => claim,
-            Came::Before(kept) => return self.last_reply(once, caller, key, kept).await,
+            Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         let cancel = signals.cancel.child_token();
@@ -400,25 +400,6 @@ impl Engine {
         let used = answered.reason.as_deref() == Some(Reason::TICKET_USED.name);
         let elsewhere = if used { self.decided_elsewhere(caller, &which).await } else { None };
         Ok(elsewhere.unwrap_or(answered))
-    }
-
-    /// The reply of a request that was carried out: the kept one, or, if its program waited, what came of that: under the
-    /// same key in a form, or elsewhere.
-    async fn last_reply(&self, once: &Once, caller: &Caller, key: &str, mut kept: Json) -> Handled {
-        while let Some(ticket) = kept["reply"]["approval"]["ticket"].as_str() {
-            match once.stands(form(caller, key, ticket)).await {
-                Ok(Stands::Done(next)) => kept = next,
-                Ok(Stands::UnderWay) => return Ok(under_way()),
-                Ok(Stands::Free) => {
-                    let id = kept["reply"]["approval"]["id"].as_str().unwrap_or_default();
-                    let Some(mut came) = self.came_of(caller, id).await else { break };
-                    came.reply.recalled = true;
-                    return Ok(came);
-                }
-                Err(why) => return Ok(not_begun(&why)),
-            }
-        }
-        recalled(kept)
     }
 }
 
@@ -476,6 +457,20 @@ async fn carry_out(
         }
     }
     Ok(answered)
+}
+
+/// The reply of a request that was carried out: the kept one, or, if its client was asked about calls and answered under
+/// the same key, what came of that.
+async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> Handled {
+    while let Some(ticket) = kept["reply"]["approval"]["ticket"].as_str() {
+        match once.stands(form(caller, key, ticket)).await {
+            Ok(Stands::Done(next)) => kept = next,
+            Ok(Stands::Free) => break,
+            Ok(Stands::UnderWay) => return Ok(under_way()),
+            Err(why) => return Ok(not_begun(&why)),
+        }
+    }
+    recalled(kept)
 }
 
 /// Why a text cannot be a key, if it cannot.

@@ -132,6 +132,11 @@ impl Adapter {
         let arrival = self.arrival(&context);
         let way = Way::of(&context, arrival.asks);
         while let Some(approval) = &reply.approval {
+            let asks = way != Way::Answer && reply.recalled;
+            if asks && let Some(told) = self.engine.no_longer_waits(&arrival.caller, approval).await {
+                reply = told;
+                continue;
+            }
             let choices = match way {
                 Way::Answer => break,
                 Way::InputRequired => {

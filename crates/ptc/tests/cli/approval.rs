@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::agents::{command_in, folder, ptc_in, write};
 use super::resume::{Server, kill, only_run, runs, start};
+use super::shell_server::{listing, shell_server};
 use super::*;
 
 /// An agent that pays three bills at once, with a tool that writes down what it paid.
@@ -466,22 +467,17 @@ fn killed_at_any_moment_of_an_approval_the_call_is_made_at_most_once() {
 }
 
 /// An MCP server with a tool that puts, and writes down what.
-const SERVER: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
-    *'"tools/call"'*) echo put >> paid.log; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"put"}}}\n' "$id" ;;
-  esac
-done
-"#;
+fn putting() -> String {
+    let tools = r#"[{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]"#;
+    let calling = r#"echo put >> paid.log; answer '{"content":[],"structuredContent":{"did":"put"}}'"#;
+    shell_server(&listing(tools), calling)
+}
 
 #[test]
 fn calls_of_servers_wait_as_their_configuration_says_and_are_played_back() {
     let folder = folder("approval-upstreams");
     let server = json!({
-        "transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER], "approval": "writes",
+        "transport": "mcp_stdio", "command": "sh", "args": ["-c", putting()], "approval": "writes",
         "cd": folder.display().to_string(),
     });
     let config = json!({"upstreams": {"things": server}}).to_string();

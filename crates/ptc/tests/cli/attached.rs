@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::agents::{command_in, folder, ptc_in, write};
+use super::shell_server::{listing, shell_server};
 use super::{Ran, file, ptc};
 
 const TOKEN: &str = "st0re-t0ken";
@@ -171,18 +172,9 @@ fn repl_keeps_definitions_and_upstreams() {
 
 /// A configuration of one MCP server `mcp`, whose tools are listed when they are needed, and one that cannot start.
 fn late(name: &str) -> String {
-    let script = file(
-        &format!("{name}-server.sh"),
-        r#"while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}" ;;
-    *'"tools/list"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[{\"name\":\"look_up\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"add\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\",\"properties\":{\"result\":{\"type\":\"integer\"}},\"x-fastmcp-wrap-result\":true}}]}}" ;;
-    *'"tools/call"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"7\"}],\"structuredContent\":{\"result\":7}}}" ;;
-  esac
-done
-"#,
-    );
+    let tools = r#"[{"name":"look_up","inputSchema":{"type":"object"}},{"name":"add","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"result":{"type":"integer"}},"x-fastmcp-wrap-result":true}}]"#;
+    let calling = r#"answer '{"content":[{"type":"text","text":"7"}],"structuredContent":{"result":7}}'"#;
+    let script = file(&format!("{name}-server.sh"), &shell_server(&listing(tools), calling));
     let dead = "echo 'first words' >&2; printf '\\033[31mno key\\033[0m\\n' >&2; exit 3";
     let config = json!({"upstreams": {
         "mcp": {"transport": "mcp_stdio", "command": "sh", "args": [script]},

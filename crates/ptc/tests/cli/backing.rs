@@ -2,33 +2,28 @@
 //! list tools, and a server that is there, lacks the tool, or is dead. The server counts its calls.
 
 use super::agents::{folder, ptc_in, write};
+use super::shell_server::shell_server;
 use super::*;
 
 /// An MCP server with the tools of `$TOOLS` that writes down every call. Calling `drop` takes `look` away, which it says
 /// before it answers.
-const SERVER: &str = r#"
-tools="$TOOLS"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  name=$(printf '%s' "$line" | sed -n 's/.*"name":"\([a-z]*\)".*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{"listChanged":true}}}}\n' "$id" ;;
-    *'"tools/list"'*)
+fn dropping() -> String {
+    let listing = r#"
       list=""
-      for tool in $tools; do
+      for tool in ${tools:=$TOOLS}; do
         list="$list,{\"name\":\"$tool\",\"description\":\"Does $tool.\",\"annotations\":{\"readOnlyHint\":true},\"inputSchema\":{\"type\":\"object\"}}"
       done
-      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}\n' "$id" "${list#,}" ;;
-    *'"tools/call"'*)
+      answer "{\"tools\":[${list#,}]}""#;
+    let calling = r#"
+      name=$(field name)
       echo "$name" >> "$LOG"
       if [ "$name" = drop ]; then
         tools="other drop"
         printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
       fi
-      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"%s"}}}\n' "$id" "$name" ;;
-  esac
-done
-"#;
+      answer "{\"content\":[],\"structuredContent\":{\"did\":\"$name\"}}""#;
+    shell_server(listing, calling)
+}
 
 const CRM: &str = "(ns crm \"Doors.\")\n(defn seen \"What is seen there.\" [at]\n  \
                    (:did (:value (tool/call {:server \"things\" :tool \"look\" :args {:at at}}))))\n";
@@ -61,7 +56,7 @@ impl State {
 
     fn config(self, log: &std::path::Path) -> Value {
         let tools = if self == State::WithoutTheTool { "other drop" } else { "look other drop" };
-        let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER],
+        let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", dropping()],
                             "env": {"LOG": log.display().to_string(), "TOOLS": tools}});
         match self {
             State::There | State::WithoutTheTool => json!({"upstreams": {"things": server}}),

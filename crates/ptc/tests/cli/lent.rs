@@ -1,23 +1,18 @@
 //! Agents of files that name preludes and upstreams: programs use them, and ask about them.
 
 use super::agents::{command_in, folder, write};
+use super::shell_server::{listing, shell_server};
 use super::*;
 
 /// A secret that the server tells everybody. `cargo xtask ci` looks for it in whatever tests print and write.
 const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
 
 /// An MCP server with one tool, which tells where it looked and the secret.
-const SERVER: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  at=$(printf '%s' "$line" | sed -n 's/.*"at":"\([a-z]*\)".*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}},{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
-    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"seen":"%s","token":"%s"}}}\n' "$id" "$at" "$API_TOKEN" ;;
-  esac
-done
-"#;
+fn telling() -> String {
+    let tools = r#"[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}},{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]"#;
+    let calling = r#"answer "{\"content\":[],\"structuredContent\":{\"seen\":\"$(field at)\",\"token\":\"$API_TOKEN\"}}""#;
+    shell_server(&listing(tools), calling)
+}
 
 /// Runs the command in a folder, with the secret in its environment.
 fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
@@ -28,7 +23,7 @@ fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
 
 fn project(name: &str) -> PathBuf {
     let folder = folder(name);
-    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER], "env": {"API_TOKEN": "${THINGS_TOKEN}"}});
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", telling()], "env": {"API_TOKEN": "${THINGS_TOKEN}"}});
     let gone = json!({"transport": "mcp_stdio", "command": "/no/such/server"});
     let config = json!({"upstreams": {"things": server, "gone": gone}});
     let agent =

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use super::shell_server::{listing, listing_only, shell_server};
 use super::*;
 
 fn session(text: &str) -> String {
@@ -339,22 +340,24 @@ fn tab_completes_builtins_preludes_inputs_tools_and_commands() {
 }
 
 /// A server whose tools have names that a terminal would obey, and others.
-const HOSTILE: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[' "$id"
-      for name in putter puller 'pu\u001b]0;PWNED\u0007x' 'pu\u001b[2J\u001b[31mRED' 'pu\nnl' 'pu\u202etxt'; do printf '{"name":"%s","inputSchema":{"type":"object"}},' "$name"; done
-      printf '{"name":"last","inputSchema":{"type":"object"}}]}}\n' ;;
-    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"it"}}}\n' "$id" ;;
-  esac
-done
-"#;
+fn hostile() -> String {
+    let names = [
+        "putter",
+        "puller",
+        r"pu\u001b]0;PWNED\u0007x",
+        r"pu\u001b[2J\u001b[31mRED",
+        r"pu\nnl",
+        r"pu\u202etxt",
+        "last",
+    ];
+    let tools = names.map(|name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#));
+    let calling = r#"answer '{"content":[],"structuredContent":{"did":"it"}}'"#;
+    shell_server(&listing(&format!("[{}]", tools.join(","))), calling)
+}
 
 #[test]
 fn what_tab_shows_does_nothing_to_the_terminal() {
-    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", HOSTILE]});
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", hostile()]});
     let config = file("repl-hostile.json", &json!({"upstreams": {"crm": server}}).to_string());
     let files = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-hostile");
     fs::create_dir_all(&files).expect("a folder");
@@ -401,16 +404,9 @@ fn complaints_about_the_command_line_do_nothing_to_the_terminal() {
 }
 
 /// A server whose tool makes the file of its first argument.
-const TELLING: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"tell","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
-    *'"tools/call"'*) : > "$1"; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$id" ;;
-  esac
-done
-"#;
+fn teller() -> String {
+    shell_server(&listing_only("tell"), r#": > "$1"; answer '{"content":[]}'"#)
+}
 
 /// A program that never ends.
 const ENDLESS: &str = "(do (tool/call {:server \"s\" :tool \"tell\" :args {}}) (loop [] (recur)))";
@@ -419,7 +415,7 @@ const ENDLESS: &str = "(do (tool/call {:server \"s\" :tool \"tell\" :args {}}) (
 fn telling(name: &str) -> (String, String) {
     let told = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("repl-{name}-runs"));
     let _ = fs::remove_file(&told);
-    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", TELLING, "sh", told]});
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", teller(), "sh", told]});
     let config = json!({"upstreams": {"s": server}}).to_string();
     (file(&format!("repl-{name}.json"), &config), format!("file:{}", told.display()))
 }

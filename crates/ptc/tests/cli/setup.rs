@@ -8,17 +8,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 
 use super::Ran;
-
-/// Answers `initialize`, and `tools/list` with one tool.
-const SERVER: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
-  esac
-done
-"#;
+use super::shell_server::{listing_only, shell_server};
 
 /// Files of the clients, from the folder of the user. Where clients allow comments, there are some.
 pub const FILES: &[(&str, &str, &str)] = &[
@@ -88,7 +78,8 @@ impl Home {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("setup-{name}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join("server.sh"), SERVER).expect("a script");
+        let script = shell_server(&listing_only("look"), ":");
+        fs::write(folder.join("server.sh"), script).expect("a script");
         Home(folder)
     }
 

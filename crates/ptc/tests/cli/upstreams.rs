@@ -8,21 +8,16 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::Ran;
+use super::shell_server::shell_server;
 
 /// The secret that the server is given, and tells everybody. `cargo xtask ci` looks for it in whatever tests print
 /// and write.
 const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
 
-/// Answers `initialize`, and `tools/list` with the file that it is told.
-const SERVER: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}\n' "$id" "$(sed "s/@TOKEN@/$API_TOKEN/" "$TOOLS")" ;;
-  esac
-done
-"#;
+/// A server that lists the tools of the file that it is told.
+fn listing_a_file() -> String {
+    shell_server(r#"answer "{\"tools\":$(sed "s/@TOKEN@/$API_TOKEN/" "$TOOLS")}""#, ":")
+}
 
 /// Runs the command with the secret and `variables` in its environment.
 fn ptc(args: &[&str], variables: &[(&str, &str)]) -> Ran {
@@ -60,7 +55,7 @@ impl Project {
     }
 
     fn config(&self, pins: Value) {
-        let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER],
+        let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", listing_a_file()],
                             "env": {"TOOLS": self.path("tools.json"), "API_TOKEN": "${THINGS_TOKEN}"}});
         let mut config = json!({"upstreams": {"things": server}});
         if !pins.is_null() {

@@ -38,6 +38,10 @@ mod retrying;
 mod security;
 #[path = "../shared/servers.rs"]
 mod servers;
+// Tests of the other commands use the rest of it.
+#[allow(dead_code)]
+#[path = "../shared/shell_server.rs"]
+mod shell_server;
 mod sixteen;
 #[path = "../../../ptc-store/tests/it/skip.rs"]
 mod skip;

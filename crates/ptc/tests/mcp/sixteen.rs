@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::servers;
 use crate::support::{Folder, StdioServer, eventually, found_within, initialize};
-use crate::upstreams::LATE;
+use crate::upstreams::late_server;
 
 /// Tools of all real servers and APIs, in the versions that are installed.
 const TOOLS: usize = 187;
@@ -99,7 +99,7 @@ fn loaded(server: &mut StdioServer) -> BTreeSet<String> {
 #[test]
 fn clients_never_wait_for_servers_and_each_is_usable_once_it_is_up() {
     let folder = Folder::new();
-    let script = folder.file("late.sh", LATE);
+    let script = folder.file("late.sh", &late_server());
     // These come up when their file is there. That of the slow one never is, which is longer than any 30 seconds.
     let others: Vec<String> = (1..=13).map(|number| format!("server{number:02}")).collect();
     let late = others.iter().map(String::as_str).chain(["slow"]);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use crate::shell_server::{listing_only, shell_server};
 use crate::support::{self, Folder, HttpServer, StdioServer, ptc, text};
 
 /// A configuration with the fixture as `fix`, changed by `more`.
@@ -360,22 +361,15 @@ fn r14_4_9_upstream_text_cannot_leave_its_frame() {
 }
 
 /// Answers as a small server once the file that it is told is there.
-pub const LATE: &str = r#"
-until [ -e "$1" ]; do sleep 0.1; done
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"late","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
-    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"looked"}]}}\n' "$id" ;;
-  esac
-done
-"#;
+pub fn late_server() -> String {
+    let calling = r#"answer '{"content":[{"type":"text","text":"looked"}]}'"#;
+    format!("until [ -e \"$1\" ]; do sleep 0.1; done\n{}", shell_server(&listing_only("look"), calling))
+}
 
 #[test]
 fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
     let folder = Folder::new();
-    let script = folder.file("late.sh", LATE);
+    let script = folder.file("late.sh", &late_server());
     let there = folder.path().join("there");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fixture.py");
     let servers = json!({"mcpServers": {
@@ -427,7 +421,7 @@ fn own_version() -> Json {
 #[test]
 fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
     let folder = Folder::new();
-    let (script, there) = (folder.file("late.sh", LATE), folder.path().join("there"));
+    let (script, there) = (folder.file("late.sh", &late_server()), folder.path().join("there"));
     let servers = json!({"mcpServers": {
         "gone": {"command": "no-such-program-anywhere"},
         "late": {"command": "sh", "args": [script, there]},
@@ -458,7 +452,7 @@ fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
 #[test]
 fn hands_are_shaken_before_upstreams_are_up_whatever_programs_rely_on() {
     let folder = Folder::new();
-    let (script, there) = (folder.file("late.sh", LATE), folder.path().join("there"));
+    let (script, there) = (folder.file("late.sh", &late_server()), folder.path().join("there"));
     let late = json!({
         "transport": "mcp_stdio", "command": "sh", "args": [script, there], "effects": {"look": "read"}
     });

@@ -10,7 +10,7 @@ use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 
-use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
+use super::super::api::{Approval, Args, CallError, Caller, Content, Reply, Signals};
 use super::super::audit::{self, AuditLine, AuditNote};
 use super::super::debug::CallFacts;
 use super::super::eval::Ran;
@@ -338,8 +338,14 @@ impl Engine {
         }
     }
 
+    /// What is said to a client that is about to be asked about a ticket, if it does not wait any more: nobody is asked about
+    /// what was decided elsewhere.
+    pub async fn no_longer_waits(&self, caller: &Caller, approval: &Approval) -> Option<Reply> {
+        self.came_of(caller, &approval.id).await.map(|answered| answered.reply)
+    }
+
     /// What came of a program that waited under the ticket of this id, if it is not the one that it still waits under.
-    pub(in super::super) async fn came_of(&self, caller: &Caller, id: &str) -> Option<Answered> {
+    async fn came_of(&self, caller: &Caller, id: &str) -> Option<Answered> {
         match self.followed(caller, id.to_owned()).await {
             Followed::Waits(last, _) if last == id => None,
             Followed::Waits(last, waiting) => Some(self.still_waits(&last, &waiting)),
