@@ -25,12 +25,32 @@ pub struct ToolDef {
 pub struct Payload {
     /// The structured result, if there is one.
     pub structured: Option<Json>,
-    /// The texts of the answer, in order.
-    pub texts: Vec<String>,
+    /// The blocks of the answer, in order.
+    pub content: Vec<Block>,
     /// Whether the server says that the tool failed.
     pub is_error: bool,
     /// The size of the answer as it came, in bytes.
     pub bytes: usize,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A text.
+    Text(String),
+    /// Anything else, as programs get it.
+    Data(Json),
+}
+
+impl Payload {
+    /// The texts among its blocks, in order.
+    pub fn texts(&self) -> Vec<&str> {
+        let texts = self.content.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            Block::Data(_) => None,
+        });
+        texts.collect()
+    }
 }
 
 /// A failure of the world outside: a program sees it as data and goes on.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptc_host::{Pool, Program};
 use ptc_upstream::client::About;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Fault, Payload, Reason};
+use ptc_upstream::model::{Block, Fault, Payload, Reason};
 use ptc_upstream::{Caps, Grants, RunContext, RuntimeOptions, SnapshotMode, StartError};
 use serde_json::{Value as Json, json};
 
@@ -32,7 +32,7 @@ fn plain() -> Fixture {
             "none" => Ok(Payload::default()),
             "null" => structured(Json::Null),
             "fail" => Ok(Payload {
-                texts: vec!["it broke".to_owned()],
+                content: vec![Block::Text("it broke".to_owned())],
                 structured: Some(json!({"a": 1})),
                 is_error: true,
                 bytes: 30,

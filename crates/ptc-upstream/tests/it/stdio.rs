@@ -44,7 +44,7 @@ async fn an_idle_crash_is_noticed() {
     let killed = std::process::Command::new("kill").args(["-9", &pid]).status().unwrap();
     assert!(killed.success());
     until("the server is back", async || {
-        call(&*client, "pid", json!({})).await.is_ok_and(|payload| payload.texts[0] != pid)
+        call(&*client, "pid", json!({})).await.is_ok_and(|payload| payload.texts()[0] != pid)
     })
     .await;
 }
