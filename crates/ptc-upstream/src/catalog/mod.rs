@@ -1,11 +1,12 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
+//! `types.rs` words schemas and `shaper.rs` what is inside them, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
 //! a server is for, `text.rs` is what tool descriptions carry.
 
 mod about;
 mod doc;
 mod example;
+mod shaper;
 mod text;
 mod together;
 mod types;
