@@ -53,6 +53,9 @@ impl Payload {
     }
 }
 
+/// What stands between why a server is down and when it is tried again.
+const AGAIN: &str = "; it is tried again in ";
+
 /// A failure of the world outside: a program sees it as data and goes on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{reason}: {message}")]
@@ -71,6 +74,16 @@ impl Fault {
     /// A failure of this kind.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Fault { reason, message: message.into(), bytes: None, unsent: false }
+    }
+
+    /// The same, of a server that is not tried for so many milliseconds.
+    pub(crate) fn recovering(&self, left: u128) -> Self {
+        Fault { message: format!("{}{AGAIN}{left} ms", self.message), ..self.clone() }
+    }
+
+    /// What happened, without when it is tried again.
+    pub(crate) fn cause(&self) -> &str {
+        self.message.rsplit_once(AGAIN).map_or(&self.message, |(cause, _)| cause)
     }
 
     /// The same, of a request that was never sent.
