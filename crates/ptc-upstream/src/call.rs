@@ -5,7 +5,7 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use ptc_lisp::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
-use crate::model::{Fault, Payload, Reason};
+use crate::model::{Block, Fault, Payload, Reason};
 
 /// A call of the right shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,11 +139,13 @@ pub fn unwrapped(structured: Json) -> Json {
     }
 }
 
-/// What a program gets of an answer: structured content, else the first text, as JSON if it is JSON. A server
-/// that says that the tool failed is believed, whatever else it sends.
+/// What a program gets of an answer: structured content, else its content. One block is that block, a text as JSON if it is
+/// JSON; several are a vector of them, so that nothing a server says is lost. Servers without structured content send a list
+/// as one text per item, so texts there are read as JSON if each of them is JSON. A server that says that the tool failed is
+/// believed, whatever else it sends.
 pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
     if payload.is_error {
-        let said = payload.texts.join("\n");
+        let said = payload.content.iter().map(said).collect::<Vec<_>>().join("\n");
         let message = match (said.trim(), payload.structured) {
             ("", Some(structured)) => structured.to_string(),
             ("", None) => "the tool failed and did not say why".to_owned(),
@@ -154,18 +156,43 @@ pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
     if let Some(structured) = payload.structured {
         return Ok((structured, ValueKind::Json));
     }
-    Ok(match payload.texts.into_iter().next() {
-        None => (Json::Null, ValueKind::None),
-        Some(text) => match serde_json::from_str(&text) {
-            // A text of digits is a text.
-            Ok(Json::Number(_)) if exact(&text).is_err() => (Json::String(text), ValueKind::Text),
-            Ok(value) => {
-                exact(&text)?;
-                (value, ValueKind::Json)
-            }
-            Err(_) => (Json::String(text), ValueKind::Text),
+    let read = payload.texts().into_iter().map(parsed).collect::<Result<Option<Vec<Json>>, Fault>>()?;
+    let is_json = read.is_some();
+    let mut read = read.into_iter().flatten();
+    let values = payload.content.into_iter().map(|block| match block {
+        Block::Text(text) => (read.next().unwrap_or(Json::String(text)), is_json),
+        Block::Data(value) => (value, true),
+    });
+    let mut values: Vec<(Json, bool)> = values.collect();
+    Ok(match values.len() {
+        0 => (Json::Null, ValueKind::None),
+        1 => match values.swap_remove(0) {
+            (value, true) => (value, ValueKind::Json),
+            (text, false) => (text, ValueKind::Text),
         },
+        _ => (values.into_iter().map(|(value, _)| value).collect(), ValueKind::Json),
     })
+}
+
+/// The value of a text that is JSON. A text of digits that would be rounded is a text; a document with such a number is
+/// refused.
+fn parsed(text: &str) -> Result<Option<Json>, Fault> {
+    match serde_json::from_str(text) {
+        Ok(Json::Number(_)) if exact(text).is_err() => Ok(None),
+        Ok(value) => exact(text).map(|()| Some(value)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What a block says of a failure.
+fn said(block: &Block) -> String {
+    match block {
+        Block::Text(text) => text.clone(),
+        Block::Data(value) => match value.get("text").and_then(Json::as_str) {
+            Some(text) => text.to_owned(),
+            None => value.to_string(),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -212,7 +239,9 @@ mod tests {
 
     #[test]
     fn texts_of_digits_stay_texts_and_rounded_ids_are_refused() {
-        let select = |text: &str| select(Payload { texts: vec![text.to_owned()], ..Payload::default() });
+        let select = |text: &str| {
+            select(Payload { content: vec![Block::Text(text.to_owned())], ..Payload::default() })
+        };
         let digits = "18446744073709551617";
         assert_eq!(select(digits).ok(), Some((json!(digits), ValueKind::Text)));
         assert_eq!(select("[1, 2]").ok(), Some((json!([1, 2]), ValueKind::Json)));
@@ -239,8 +268,7 @@ mod tests {
 
     #[test]
     fn payloads_are_told_by_where_they_stood() {
-        let text =
-            |text: &str| Payload { texts: vec![text.to_owned(), "second".to_owned()], ..Payload::default() };
+        let text = |text: &str| Payload { content: vec![Block::Text(text.to_owned())], ..Payload::default() };
         let structured = |value: Json| Payload { structured: Some(value), ..text("ignored") };
         for (payload, value, kind) in [
             (structured(json!({"a": 1})), json!({"a": 1}), ValueKind::Json),
@@ -255,6 +283,29 @@ mod tests {
         ] {
             assert_eq!(select(payload.clone()), Ok((value, kind)), "{payload:?}");
         }
+    }
+
+    #[test]
+    fn nothing_of_several_blocks_is_lost() {
+        let (text, data) = (|text: &str| Block::Text(text.to_owned()), Block::Data);
+        let link = json!({"uri": "file:///a"});
+        for (content, value) in [
+            (vec![text("{\"id\": 0}"), text("{\"id\": 1}")], json!([{"id": 0}, {"id": 1}])),
+            (vec![text("1"), text("two")], json!(["1", "two"])),
+            (vec![text("18446744073709551617"), text("2")], json!(["18446744073709551617", "2"])),
+            (vec![text("# A"), data(link.clone()), text("end")], json!(["# A", link, "end"])),
+            (vec![text("[1]"), data(link.clone())], json!([[1], link])),
+            (vec![data(link.clone())], link.clone()),
+        ] {
+            let payload = Payload { content, ..Payload::default() };
+            assert_eq!(select(payload.clone()), Ok((value, ValueKind::Json)), "{payload:?}");
+        }
+        let failed = Payload {
+            content: vec![text("no"), data(json!({"uri": "u", "text": "why"})), data(link)],
+            is_error: true,
+            ..Payload::default()
+        };
+        assert_eq!(select(failed).expect_err("it failed").message, "no\nwhy\n{\"uri\":\"file:///a\"}");
     }
 
     #[test]
@@ -274,7 +325,7 @@ mod tests {
     #[test]
     fn a_failed_tool_failed_whatever_it_sends() {
         let failed = |texts: &[&str], structured: Option<Json>| Payload {
-            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+            content: texts.iter().map(|text| Block::Text((*text).to_owned())).collect(),
             structured,
             is_error: true,
             bytes: 9,

@@ -25,13 +25,36 @@ pub struct ToolDef {
 pub struct Payload {
     /// The structured result, if there is one.
     pub structured: Option<Json>,
-    /// The texts of the answer, in order.
-    pub texts: Vec<String>,
+    /// The blocks of the answer, in order.
+    pub content: Vec<Block>,
     /// Whether the server says that the tool failed.
     pub is_error: bool,
     /// The size of the answer as it came, in bytes.
     pub bytes: usize,
 }
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A text.
+    Text(String),
+    /// Anything else, as programs get it.
+    Data(Json),
+}
+
+impl Payload {
+    /// The texts among its blocks, in order.
+    pub fn texts(&self) -> Vec<&str> {
+        let texts = self.content.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            Block::Data(_) => None,
+        });
+        texts.collect()
+    }
+}
+
+/// What stands between why a server is down and when it is tried again.
+const AGAIN: &str = "; it is tried again in ";
 
 /// A failure of the world outside: a program sees it as data and goes on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -51,6 +74,16 @@ impl Fault {
     /// A failure of this kind.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Fault { reason, message: message.into(), bytes: None, unsent: false }
+    }
+
+    /// The same, of a server that is not tried for so many milliseconds.
+    pub(crate) fn recovering(&self, left: u128) -> Self {
+        Fault { message: format!("{}{AGAIN}{left} ms", self.message), ..self.clone() }
+    }
+
+    /// What happened, without when it is tried again.
+    pub(crate) fn cause(&self) -> &str {
+        self.message.rsplit_once(AGAIN).map_or(&self.message, |(cause, _)| cause)
     }
 
     /// The same, of a request that was never sent.

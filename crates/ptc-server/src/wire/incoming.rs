@@ -8,6 +8,7 @@ use ptc_host::rounded_integer;
 use serde_json::{Map, Value as Json, json};
 
 use super::large::{self, Unread};
+use super::skim::Skim;
 
 /// The version that is agreed on when a client asks for one that the server does not speak.
 pub const PRIMARY: &str = "2025-11-25";
@@ -69,12 +70,11 @@ impl RefusedMessage {
     pub const INVALID: RefusedMessage =
         RefusedMessage { code: -32600, message: Cow::Borrowed("Invalid Request"), id: Json::Null };
 
-    /// What is too long to be read.
-    pub const TOO_LONG: RefusedMessage = RefusedMessage {
-        code: -32700,
-        message: Cow::Borrowed("Parse error: the message is longer than --max-frame-bytes allows"),
-        id: Json::Null,
-    };
+    /// What is too long to be read. Its client waits for an answer to its id, if it has one.
+    pub fn too_long(id: Option<Json>) -> RefusedMessage {
+        let message = "Parse error: the message is longer than --max-frame-bytes allows; send less, or start the server with more";
+        RefusedMessage { code: -32700, message: message.into(), id: id.unwrap_or_default() }
+    }
 
     /// What is no JSON. Its client waits for an answer to the id that it has all the same.
     fn unreadable(bytes: &[u8], error: &serde_json::Error) -> RefusedMessage {
@@ -106,50 +106,11 @@ impl RefusedMessage {
     }
 }
 
-/// The id of a request that cannot be read, or is not to be: a text or a number that stands under `id` in its outermost
-/// object. Texts are told apart from the rest; nothing is built of either.
+/// The id of a request that cannot be read, or is not to be.
 fn id_of(bytes: &[u8]) -> Option<Json> {
-    let (mut at, mut depth, mut key) = (0, 0_usize, None);
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => {
-                let end = text_end(bytes, at);
-                let text = bytes.get(at..end)?;
-                if depth == 1 && key == Some(&b"\"id\""[..]) {
-                    return serde_json::from_slice(text).ok();
-                }
-                key = (depth == 1).then_some(text);
-                at = end;
-                continue;
-            }
-            b'{' | b'[' => (depth, key) = (depth + 1, None),
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b',' => key = None,
-            b'-' | b'0'..=b'9' if depth == 1 && key == Some(&b"\"id\""[..]) => {
-                let rest = &bytes[at..];
-                let end =
-                    rest.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9')).unwrap_or(rest.len());
-                return serde_json::from_slice(&rest[..end]).ok();
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Where a text ends that begins here, behind its closing quote.
-fn text_end(bytes: &[u8], from: usize) -> usize {
-    let mut at = from + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 1,
-            b'"' => return at + 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
+    let mut skim = Skim::default();
+    skim.see(bytes);
+    skim.id()
 }
 
 /// A JSON-RPC error.

@@ -20,6 +20,7 @@ mod identity;
 mod incoming;
 mod large;
 mod log;
+mod skim;
 mod stdio;
 
 pub use self::http::{Http, HttpError, Page, Tokens, TokensError};

@@ -228,7 +228,7 @@ impl Reader {
     /// Hands a frame on, or answers it; false when nothing more is to be read.
     fn frame(&self, frame: Frame) -> bool {
         let message = match frame {
-            Frame::TooLong => Err(RefusedMessage::TOO_LONG),
+            Frame::TooLong(id) => Err(RefusedMessage::too_long(id)),
             Frame::Line(line) => incoming::read(&line),
         };
         let message = match message {

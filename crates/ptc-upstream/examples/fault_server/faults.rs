@@ -156,7 +156,7 @@ impl Server {
             tools.push(json!({"name": "fresh", "inputSchema": {"type": "object"}}));
         }
         if self.has("--tells") {
-            for name in ["secret", "secret_text", "secret_list", "secret_fails"] {
+            for name in ["secret", "secret_text", "secret_list", "secret_blocks", "secret_fails"] {
                 tools.push(
                     json!({"name": name, "description": everyway(), "inputSchema": {"type": "object"}}),
                 );
@@ -260,6 +260,12 @@ impl Server {
             "secret_list" => {
                 let value = json!([{token(): [base64(&token())]}, everyway()]);
                 vec![result(json!({"content": [], "structuredContent": value}))]
+            }
+            "secret_blocks" => {
+                let resource = json!({"uri": format!("demo://{}", token()), "text": everyway()});
+                let link = json!({"type": "resource_link", "uri": "demo://1", "name": token()});
+                let resource = json!({"type": "resource", "resource": resource});
+                vec![result(json!({"content": [{"type": "text", "text": everyway()}, resource, link]}))]
             }
             "secret_fails" => {
                 vec![result(json!({"isError": true, "content": [{"type": "text", "text": token()}]}))]

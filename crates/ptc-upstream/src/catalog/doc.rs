@@ -97,7 +97,12 @@ pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> S
     let description = one_line(&def.description, DESCRIPTION);
     lines.extend((!description.is_empty()).then_some(description));
     lines.push(format!("Args: {}", shown(&args)));
-    lines.extend(details(&def.input_schema));
+    let details = details(&def.input_schema);
+    lines.extend(details.lines);
+    if details.cut {
+        let name = quoted(&format!("{server}/{}", def.name));
+        lines.push(format!("  … has no room here; (meta {name}) has all of it under \"input_schema\""));
+    }
     lines.push(format!("Required: {}", required(&args, &together::ways(&def.input_schema))));
     let args = literal(&Json::Object(example::arguments(&def.input_schema)));
     lines.push(format!("Call: {}", call(server, &def.name, &args)));
@@ -309,6 +314,64 @@ mod tests {
              Result<any>\n\
              Effect: unknown"
         );
+    }
+
+    #[test]
+    fn values_and_shapes_are_told_down_to_where_a_call_can_be_written() {
+        let modifiers = json!({"type": "array", "items": {"type": "string", "enum": ["Alt", "Shift"]}});
+        let field = json!({"type": "object", "required": ["type"], "properties": {
+            "type": {"type": "string", "enum": ["textbox", "checkbox", "slider"]}}});
+        let text =
+            json!({"type": "object", "required": ["content"], "properties": {"content": {"type": "string"}}});
+        let rich = json!({"type": "object", "required": ["text"], "properties": {"text": text}});
+        let paragraph = json!({"type": "object", "properties": {"paragraph": {"type": "object", "required": ["rich_text"],
+            "properties": {"rich_text": {"type": "array", "items": rich}}}}});
+        let sort = json!({"type": "array", "items": {"anyOf": [
+            {"type": "object", "required": ["direction"], "properties": {"direction": {"enum": ["ascending", "descending"]}}},
+            {"type": "string", "enum": ["none", null]}]}});
+        for (schema, line, call) in [
+            (modifiers, "  :x [\"Alt\"|\"Shift\"]", r#"{:x ["Alt"]}"#),
+            (
+                json!({"type": "array", "items": field}),
+                "  :x [{:type \"textbox\"|\"checkbox\"|\"slider\"}]",
+                r#"{:x [{:type "textbox"}]}"#,
+            ),
+            (
+                json!({"type": "array", "items": {"anyOf": [paragraph]}}),
+                "  :x [{:paragraph {:rich_text [{:text {:content string}}]}}]",
+                r#"{:x [{:paragraph {:rich_text [{:text {:content "..."}}]}}]}"#,
+            ),
+            (
+                sort,
+                "  :x [{:direction \"ascending\"|\"descending\"}|\"none\"|nil]",
+                r#"{:x [{:direction "ascending"}]}"#,
+            ),
+        ] {
+            let page =
+                doc("s", &tool("t", "", json!({"properties": {"x": schema}, "required": ["x"]})), None);
+            assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+            assert!(page.contains(&format!("Or: (s/t {call})")), "{call}\n{page}");
+            assert!(!page.contains("(meta "), "nothing was left out: {page}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_room_is_pointed_at() {
+        let names: Vec<String> = (0..500).map(|n| format!("value-{n}")).collect();
+        let wide: serde_json::Map<String, Json> = (0..40)
+            .map(|n| (format!("field_{n}"), json!({"type": "object", "properties": {"a": {"enum": names}}})))
+            .collect();
+        let tree = json!({"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/properties/tree"}}}});
+        for schema in [
+            json!({"properties": {"x": {"enum": names}}}),
+            json!({"properties": {"x": {"type": "array", "items": {"enum": names}}}}),
+            json!({"properties": {"x": {"type": "object", "properties": wide}}}),
+            json!({"properties": {"tree": tree}}),
+        ] {
+            let page = doc("s", &tool("t", "", schema), None);
+            let pointed = "  … has no room here; (meta 's/t) has all of it under \"input_schema\"";
+            assert!(page.lines().any(|line| line == pointed) && page.len() < 4_000, "{page}");
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
+//! `types.rs` words schemas and `shaper.rs` what is inside them, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
 //! a server is for, `text.rs` is what tool descriptions carry.
 
 mod about;
 mod doc;
 mod example;
+mod shaper;
 mod text;
 mod together;
 mod types;
@@ -53,8 +54,22 @@ pub struct Server {
     pub about: Option<Arc<About>>,
     /// Which of its calls somebody must approve.
     pub approval: ApprovalRules,
+    /// Why it is not there, where nobody knows its tools because of that.
+    pub down: Option<WhyDown>,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
+}
+
+/// Why a server is not there, in a line. Two that differ in digits are the same: times and process ids change with every
+/// attempt to start it, and clients are told when a catalog changes.
+#[derive(Clone, Debug)]
+pub struct WhyDown(pub String);
+
+impl PartialEq for WhyDown {
+    fn eq(&self, other: &Self) -> bool {
+        let words = |c: &char| !c.is_ascii_digit();
+        self.0.chars().filter(words).eq(other.0.chars().filter(words))
+    }
 }
 
 /// All servers, sorted by name. A picture of one moment.
@@ -172,11 +187,16 @@ impl Server {
         tools
     }
 
-    /// What `tool/servers` says about it.
-    pub fn summary(&self) -> Json {
+    /// What `tool/servers` says about it; `down` is why it is not there, if it is not.
+    pub fn summary(&self, down: Option<&str>) -> Json {
+        let description = match (self.short(), down.map(|why| one_line(why, SHORT))) {
+            (text, None) => text,
+            (text, Some(why)) if text.is_empty() => format!("down: {why}"),
+            (text, Some(why)) => format!("{text} (down: {why})"),
+        };
         json!({
             "name": self.name,
-            "description": self.short(),
+            "description": description,
             "tool_count": self.tools.as_ref().map_or(0, BTreeMap::len),
             "catalog_loaded": self.tools.is_some(),
         })
@@ -434,12 +454,16 @@ pub(crate) mod tests {
 
     #[test]
     fn a_server_without_a_description_is_told_by_its_tools() {
-        let summary = |server: &Server| server.summary()["description"].clone();
+        let summary = |server: &Server| server.summary(None)["description"].clone();
         assert_eq!(summary(&server("s", "Files.", &[], &[("read", "")])), "Files.");
         assert_eq!(
             summary(&server("s", "", &[], &[("read_file", ""), ("find_text", "")])),
             "read_file, find_text"
         );
-        assert_eq!(summary(&Server { name: "cold".to_owned(), ..Server::default() }), "");
+        let cold = Server { name: "cold".to_owned(), ..Server::default() };
+        assert_eq!(summary(&cold), "");
+        assert_eq!(cold.summary(Some("no key"))["description"], "down: no key");
+        let told = Server { description: "Files.".to_owned(), ..cold };
+        assert_eq!(told.summary(Some("no key"))["description"], "Files. (down: no key)");
     }
 }

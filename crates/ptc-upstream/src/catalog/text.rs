@@ -85,7 +85,7 @@ fn servers(catalog: &Catalog, most: usize) -> String {
     let lines = |width: usize| {
         let lines = catalog.servers().iter().map(|server| match server.tools {
             Some(_) => heading(server, width, true),
-            None => format!("{} (tools are not loaded yet)", heading(server, width, true)),
+            None => format!("{} ({})", heading(server, width, true), absent(server, width)),
         });
         format!("{HEADING}\n{}", lines.collect::<Vec<_>>().join("\n"))
     };
@@ -93,6 +93,15 @@ fn servers(catalog: &Catalog, most: usize) -> String {
     let few = catalog.servers().len() <= most / 4;
     let described = few.then(|| WIDTHS.into_iter().map(lines).find(|text| units(text) <= most.min(ENOUGH)));
     described.flatten().unwrap_or_else(|| names(catalog, most))
+}
+
+/// Why the tools of a server are not there.
+fn absent(server: &Server, width: usize) -> String {
+    match &server.down {
+        None => "tools are not loaded yet".to_owned(),
+        Some(_) if width == 0 => "down".to_owned(),
+        Some(why) => format!("down: {}", one_line(&why.0, width)),
+    }
 }
 
 /// The names of servers in one line, and how many are missing.
@@ -137,7 +146,12 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
                 lines.extend(server.listed().into_iter().take(most).map(|tool| entry(tool)));
             }
             Some(_) => {}
-            None => warnings.push(format!("Warning: catalog for \"{}\" not loaded yet.", server.name)),
+            None => warnings.push(match &server.down {
+                Some(_) => {
+                    format!("Warning: \"{}\" is {}", server.name, sentence(&absent(server, WIDTHS[0])))
+                }
+                None => format!("Warning: catalog for \"{}\" not loaded yet.", server.name),
+            }),
         }
         lines.iter().for_each(|line| text.extend(["\n", line]));
         if text.len() > most.saturating_mul(4) {
@@ -180,6 +194,7 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WhyDown;
     use super::super::tests::server;
     use super::*;
     use std::sync::Arc;
@@ -299,6 +314,18 @@ Configured upstream MCP servers:
              Warning: catalog for \"cold\" not loaded yet."
         );
         assert_eq!(text(CatalogMode::Auto, &catalog), text(CatalogMode::Lazy, &catalog));
+        let why = WhyDown("command not found: no-such-thing".to_owned());
+        let broken = Server { name: "broken".to_owned(), down: Some(why), ..Server::default() };
+        let catalog = Catalog::new([Arc::new(broken)]);
+        assert_eq!(
+            text(CatalogMode::Lazy, &catalog),
+            "Configured upstream MCP servers:\n- broken (down: command not found: no-such-thing)"
+        );
+        assert_eq!(
+            text(CatalogMode::Inline, &catalog),
+            "Configured upstream MCP servers:\n- broken\n\
+             Warning: \"broken\" is down: command not found: no-such-thing."
+        );
     }
 
     #[test]

@@ -3,20 +3,19 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::shaper::{DEEPEST, DEPTH, Shaper};
 use super::together;
 
-/// How deep a result shape goes.
-const DEPTH: usize = 4;
 /// How many fields of one object are shown.
-const FIELDS: usize = 24;
+pub(super) const FIELDS: usize = 24;
 /// How many references lead from one to the next.
 const HOPS: usize = 16;
 /// The most characters of a constant or a result shape.
 const LONGEST: usize = 1_500;
 /// The most bytes of all that is told of arguments beside their types, of what is inside one, and of what it is for.
 const DETAILS: usize = 8_000;
-const INSIDE: usize = 600;
-const PURPOSE: usize = 240;
+const INSIDE: usize = 1_500;
+const PURPOSE: usize = 400;
 /// The most bytes of the values that an argument may have.
 const ALLOWED: usize = 400;
 
@@ -59,22 +58,33 @@ fn ordered(schema: &Map<String, Json>) -> Vec<(&str, Option<&Json>, bool)> {
     required.chain(optional.into_iter().map(|name| (name, schema_of(name), false))).collect()
 }
 
-/// What more there is to know of arguments than their types, a line for each that has something: what is inside, the
-/// values that it may have, what it is if it is left out, and what it is for.
-pub fn details(schema: &Map<String, Json>) -> Vec<String> {
+/// What more there is to know of arguments than their types.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// A line for each that has something: what is inside, the values that it may have, what it is if it is left out, and
+    /// what it is for.
+    pub lines: Vec<String>,
+    /// Whether something of it had no room.
+    pub cut: bool,
+}
+
+/// What more there is to know of the arguments of a schema.
+pub fn details(schema: &Map<String, Json>) -> Details {
     let (root, all) = (Root(schema), together::arguments(schema));
-    let mut lines: Vec<String> = Vec::new();
+    let mut details = Details::default();
     let mut left = DETAILS;
     for (name, schema, _) in ordered(&all) {
-        let Some(line) = schema.and_then(|schema| root.detail(name, schema)) else { continue };
+        let Some((line, cut)) = schema.and_then(|schema| root.detail(name, schema)) else { continue };
         if line.len() > left {
-            lines.push("  …".to_owned());
+            details.lines.push("  …".to_owned());
+            details.cut = true;
             break;
         }
         left -= line.len();
-        lines.push(line);
+        details.lines.push(line);
+        details.cut |= cut;
     }
-    lines
+    details
 }
 
 /// A name as a program writes it in a map.
@@ -98,7 +108,7 @@ pub fn type_name(schema: &Json) -> String {
 /// The payload shape of an output schema, the way Clojure writes data.
 pub fn result_type(schema: Option<&Map<String, Json>>) -> String {
     let Some(fields) = schema else { return "any".to_owned() };
-    let text = Root(fields).shape(&Json::Object(fields.clone()), 0);
+    let text = Shaper::of_results(&Root(fields)).shape(&Json::Object(fields.clone()), 0);
     crate::ledger::shortened(&text, LONGEST)
 }
 
@@ -133,16 +143,23 @@ impl<'s> Root<'s> {
 }
 
 impl<'s> Root<'s> {
-    fn detail(&self, name: &str, schema: &'s Json) -> Option<String> {
+    /// The line of an argument, and whether something of it had no room.
+    fn detail(&self, name: &str, schema: &'s Json) -> Option<(String, bool)> {
         let fields = self.resolve(schema)?;
         let mut told = Vec::new();
+        let mut cut = false;
         match fields.get("enum").and_then(Json::as_array) {
-            Some(values) => told.push(format!("one of {}", allowed(values, ", "))),
+            Some(values) => {
+                let values = allowed(values, ", ");
+                cut = values.ends_with('…');
+                told.push(format!("one of {values}"));
+            }
             None => {
-                let inside = self.shape(schema, 0);
+                let (inside, left_out) = self.inside(schema);
                 let nests =
                     inside != self.type_name(schema, 0) && !matches!(inside.as_str(), "map" | "[any]");
-                told.extend(nests.then(|| crate::ledger::shortened(&inside, INSIDE)));
+                cut |= nests && left_out;
+                told.extend(nests.then_some(inside));
             }
         }
         told.extend(range(fields));
@@ -157,12 +174,25 @@ impl<'s> Root<'s> {
             return None;
         }
         let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
-        Some(format!("  {}{told}{}", key(name), purpose.map(|text| format!(" - {text}")).unwrap_or_default()))
+        let purpose = purpose.map(|text| format!(" - {text}")).unwrap_or_default();
+        Some((format!("  {}{told}{purpose}", key(name)), cut))
+    }
+
+    /// What is inside an argument, as deep as there is room for; and whether something was left out.
+    fn inside(&self, schema: &Json) -> (String, bool) {
+        let shaped = |depth: usize| {
+            let shaper = Shaper::of_arguments(self, depth);
+            (shaper.shape(schema, 0), shaper.is_cut(), shaper.is_spent())
+        };
+        let fits = |(text, _, spent): &(String, bool, bool)| text.len() <= INSIDE && !spent;
+        let deepest = (2..=DEEPEST).rev().map(shaped).find(fits);
+        let (text, cut, spent) = deepest.unwrap_or_else(|| shaped(1));
+        (crate::ledger::shortened(&text, INSIDE), cut || spent || text.len() > INSIDE)
     }
 }
 
 /// Values as a program writes them, as many as fit.
-fn allowed(values: &[Json], by: &str) -> String {
+pub(super) fn allowed(values: &[Json], by: &str) -> String {
     let mut text = String::new();
     for value in values {
         let shown = if value.is_null() { "nil".to_owned() } else { value.to_string() };
@@ -217,60 +247,14 @@ impl Root<'_> {
     }
 
     /// The schemas of which one must fit.
-    fn choices<'f>(&self, fields: &'f Map<String, Json>) -> Vec<&'f Json> {
+    pub(super) fn choices<'f>(&self, fields: &'f Map<String, Json>) -> Vec<&'f Json> {
         let lists = ["anyOf", "oneOf"].iter().filter_map(|key| fields.get(*key)?.as_array());
         lists.flatten().take(FIELDS).collect()
-    }
-
-    /// The shape of a value.
-    fn shape(&self, schema: &Json, depth: usize) -> String {
-        let Some(fields) = self.resolve(schema) else { return "any".to_owned() };
-        if let Some(text) = constrained(Some(fields)) {
-            return text;
-        }
-        let kinds = kinds(fields);
-        if kinds.is_empty() {
-            let choices = self.choices(fields);
-            if choices.is_empty() || depth >= DEPTH {
-                return "any".to_owned();
-            }
-            return joined(choices.iter().map(|choice| self.shape(choice, depth + 1)).collect());
-        }
-        joined(kinds.into_iter().map(|kind| self.shape_of(kind, fields, depth)).collect())
-    }
-
-    fn shape_of(&self, kind: String, fields: &Map<String, Json>, depth: usize) -> String {
-        match kind.as_str() {
-            "array" => match fields.get("items").filter(|items| items.is_object()) {
-                Some(items) if depth < DEPTH => format!("[{}]", self.shape(items, depth + 1)),
-                _ => "[any]".to_owned(),
-            },
-            "object" => match fields.get("properties").and_then(Json::as_object) {
-                Some(properties) if depth < DEPTH && !properties.is_empty() => {
-                    self.object(properties, fields.get("required").and_then(Json::as_array), depth)
-                }
-                _ => "map".to_owned(),
-            },
-            _ => kind,
-        }
-    }
-
-    fn object(&self, properties: &Map<String, Json>, required: Option<&Vec<Json>>, depth: usize) -> String {
-        let optional = |name: &str| required.is_some_and(|names| !names.iter().any(|other| other == name));
-        let field = |(name, schema): (&String, &Json)| {
-            let mark = if optional(name) { "?" } else { "" };
-            format!("{} {}{mark}", key(name), self.shape(schema, depth + 1))
-        };
-        let mut shown: Vec<String> = properties.iter().take(FIELDS).map(field).collect();
-        if properties.len() > FIELDS {
-            shown.push("…".to_owned());
-        }
-        format!("{{{}}}", shown.join(" "))
     }
 }
 
 /// `const<…>` and `enum<…>`. A constant counts where its key is there, whatever its value.
-fn constrained(fields: Option<&Map<String, Json>>) -> Option<String> {
+pub(super) fn constrained(fields: Option<&Map<String, Json>>) -> Option<String> {
     let fields = fields?;
     if let Some(value) = fields.get("const") {
         return Some(format!("const<{}>", crate::ledger::shortened(&value.to_string(), LONGEST)));
@@ -297,7 +281,7 @@ fn primitive(value: &Json) -> Option<&'static str> {
 }
 
 /// The types that a schema names, or that its keys imply.
-fn kinds(fields: &Map<String, Json>) -> Vec<String> {
+pub(super) fn kinds(fields: &Map<String, Json>) -> Vec<String> {
     match fields.get("type") {
         Some(Json::String(kind)) => vec![known(kind)],
         Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).take(8).map(known).collect(),
@@ -313,7 +297,7 @@ fn known(kind: &str) -> String {
 }
 
 /// Types side by side; null beside another type only says that the value may be missing.
-fn joined(mut kinds: Vec<String>) -> String {
+pub(super) fn joined(mut kinds: Vec<String>) -> String {
     if kinds.len() > 1 {
         kinds.retain(|kind| kind != "null");
     }

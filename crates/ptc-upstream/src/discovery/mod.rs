@@ -149,7 +149,9 @@ pub type Down<'d> = &'d dyn Fn(&str) -> Option<String>;
 pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Down<'_>, most: usize) -> Reply {
     match question {
         Question::Servers => {
-            Reply::Found(fitted(catalog.servers().iter().map(|server| server.summary()), most))
+            let why = |server: &Server| down(&server.name).filter(|_| server.tools.is_none());
+            let summary = |server: &Arc<Server>| server.summary(why(server).as_deref());
+            Reply::Found(fitted(catalog.servers().iter().map(summary), most))
         }
         Question::Apropos { query, limit, load } => {
             let lines = search::apropos(catalog, query, *limit, *load, down).into_iter();
@@ -157,7 +159,7 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Dow
             Reply::Found(json!({"found": fitted(lines.map(Json::String), most), "most": most}))
         }
         Question::Dir { server, limit, offset } => match find_server(catalog, server) {
-            Ok(server) => dir(server, *limit, *offset, most),
+            Ok(server) => dir(server, down, *limit, *offset, most),
             Err(reply) => reply,
         },
         Question::DocServer { server } => match catalog.server(server) {
@@ -192,8 +194,14 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Dow
     }
 }
 
-fn dir(server: &Server, limit: usize, offset: usize, most: usize) -> Reply {
-    let Some(tools) = &server.tools else { return Reply::Nothing("upstream_unavailable") };
+/// The tools of a server, or one line that says why nobody knows them.
+fn dir(server: &Server, down: Down<'_>, limit: usize, offset: usize, most: usize) -> Reply {
+    let Some(tools) = &server.tools else {
+        return match down(&server.name) {
+            Some(why) => Reply::Found(json!([format!("{} (down: {why})", server.name)])),
+            None => Reply::Nothing("upstream_unavailable"),
+        };
+    };
     Reply::Found(fitted(tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry())), most))
 }
 

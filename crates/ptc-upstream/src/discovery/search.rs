@@ -14,8 +14,9 @@ const PARTS: usize = 200;
 /// How many servers are named where nothing fits, and how much of a question is repeated.
 const NAMED: usize = 40;
 const REPEATED: usize = 80;
-/// How many servers that are down are told of.
+/// How many servers that are down have a line each, and how much of why is said where several stand in one.
 const DOWN: usize = 8;
+const SHORTLY: usize = 120;
 
 /// The index of a catalog, made when something is looked for. Copies of the catalog make their own.
 #[derive(Debug, Default)]
@@ -112,23 +113,62 @@ pub fn apropos(
         let (server, tool) = known[number];
         format!("{}/{}", server.name, tool.entry())
     };
-    let mut lines: Vec<String> = found.into_iter().take(limit).map(line).collect();
     if only_tools {
-        return lines;
+        return found.into_iter().take(limit).map(line).collect();
     }
-    let left = limit - lines.len();
-    let unknown = unknown(catalog, &query).into_iter().take(left).map(|server| (server, down(&server.name)));
-    let (dead, waiting): (Vec<_>, Vec<_>) = unknown.partition(|(_, why)| why.is_some());
-    lines.extend(waiting.into_iter().map(|(server, _)| hint(server, None)));
-    if lines.is_empty() && !catalog.servers().is_empty() {
+    let Unlisted { fitting, dark } = unlisted(catalog, &query);
+    let (dead, waiting) = parted(dark, down);
+    let (fitting_dead, fitting) = parted(fitting, down);
+    let notes: Vec<String> = [note(&waiting), note(&dead)].into_iter().flatten().collect();
+    // There is room for them, if for anything else as well.
+    let room = limit.saturating_sub(notes.len()).max(1);
+    let mut lines: Vec<String> = found.into_iter().take(room).map(line).collect();
+    let left = room - lines.len();
+    lines.extend(fitting.into_iter().take(left).map(|(server, _)| hint(server, None)));
+    if lines.is_empty() && waiting.is_empty() && !catalog.servers().is_empty() {
         lines.push(nothing(catalog, question));
     }
-    lines.extend(dead.into_iter().take(DOWN).map(|(server, why)| hint(server, why.as_deref())));
+    let left = limit.saturating_sub(lines.len() + notes.len()).min(DOWN);
+    lines.extend(fitting_dead.into_iter().take(left).map(|(server, why)| hint(server, why.as_deref())));
+    lines.extend(notes);
+    lines.truncate(limit);
     lines
 }
 
-/// Servers whose tools are not known yet: those that fit, best first, then those of which nothing is known at all.
-fn unknown<'c>(catalog: &'c Catalog, query: &Query) -> Vec<&'c Server> {
+/// Servers with why they are down: those that are, and the others.
+type Told<'c> = Vec<(&'c Server, Option<String>)>;
+
+fn parted<'c>(servers: Vec<&'c Server>, down: Down<'_>) -> (Told<'c>, Told<'c>) {
+    let told = servers.into_iter().map(|server| (server, down(&server.name)));
+    told.partition(|(_, why)| why.is_some())
+}
+
+/// One line for all servers of which nothing else is known, with why they are down if they are.
+fn note(servers: &Told<'_>) -> Option<String> {
+    let (first, why) = servers.first()?;
+    if servers.len() == 1 {
+        return Some(hint(first, why.as_deref()));
+    }
+    let named = servers.iter().map(|(server, why)| match why {
+        Some(why) => format!("{} ({})", server.name, one_line(why, SHORTLY)),
+        None => server.name.clone(),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    Some(match why {
+        Some(_) => format!("down: {named}; (dir '{}) tries again", first.name),
+        None => format!("tools not loaded: {named}; (dir '{}) lists those of one", first.name),
+    })
+}
+
+/// Servers whose tools are not known yet.
+struct Unlisted<'c> {
+    /// Those that fit, best first.
+    fitting: Vec<&'c Server>,
+    /// The others of which nothing is known at all.
+    dark: Vec<&'c Server>,
+}
+
+fn unlisted<'c>(catalog: &'c Catalog, query: &Query) -> Unlisted<'c> {
     let cold: Vec<&Server> =
         catalog.servers().iter().map(|server| &**server).filter(|server| server.tools.is_none()).collect();
     let index = Index::new(cold.iter().map(|server| {
@@ -140,7 +180,10 @@ fn unknown<'c>(catalog: &'c Catalog, query: &Query) -> Vec<&'c Server> {
     let fitting: Vec<usize> = index.find(query).into_iter().map(|(number, _)| number).collect();
     let is_dark = |number: &usize| cold[*number].description.is_empty() && cold[*number].tags.is_empty();
     let dark = (0..cold.len()).filter(|number| is_dark(number) && !fitting.contains(number));
-    fitting.iter().copied().chain(dark).map(|number| cold[number]).collect()
+    Unlisted {
+        dark: dark.map(|number| cold[number]).collect(),
+        fitting: fitting.iter().map(|number| cold[*number]).collect(),
+    }
 }
 
 /// A server whose tools are not known yet, and why if it is down.

@@ -76,13 +76,69 @@ fn ranking_table() {
 fn servers_of_which_nothing_is_known_are_always_named() {
     let catalog = Catalog::new([cold("dark", ""), cold("mail", "Letters"), cold("notes", "")]);
     let line = |name: &str| format!("{name} (tools not loaded; (dir '{name}) lists them)");
-    assert_eq!(lines(&catalog, "convert time", 8, false), [line("dark"), line("notes")]);
+    let both = "tools not loaded: dark, notes; (dir 'dark) lists those of one";
+    assert_eq!(lines(&catalog, "convert time", 8, false), [both]);
     assert_eq!(
         lines(&catalog, "notes", 8, false),
         [line("notes"), line("dark")],
         "those that fit come first"
     );
     assert_eq!(lines(&catalog, "convert time", 8, true), [""; 0], "tools alone");
+}
+
+#[test]
+fn what_fits_comes_before_servers_that_are_still_starting() {
+    let tools =
+        [("take_screenshot", "Takes one of the page"), ("click", "Clicks"), ("navigate", "Goes to a page")];
+    let names: Vec<String> = (0..27).map(|n| format!("s{n:02}")).collect();
+    let cold_ones = names.iter().map(|name| cold(name, ""));
+    let browser = server("browser", "", &[], &tools);
+    let catalog = Catalog::new(cold_ones.chain([cold("screenshots", ""), browser]));
+    let shown = lines(&catalog, "take a screenshot", 8, false);
+    assert!(shown[0].starts_with("browser/take_screenshot"), "{shown:#?}");
+    assert!(shown[shown.len() - 2].starts_with("screenshots (tools not loaded;"), "{shown:#?}");
+    let all = format!("tools not loaded: {}; (dir 's00) lists those of one", names.join(", "));
+    assert_eq!(shown.last(), Some(&all), "all of them in one line");
+    assert_eq!(
+        lines(&catalog, "take a screenshot", 2, false),
+        [shown[0].clone(), all],
+        "that line has its place"
+    );
+    let few = Catalog::new(names.iter().map(|name| cold(name, "")).chain([cold("screenshots", "")]));
+    let shown = lines(&few, "take a screenshot", 8, false);
+    assert_eq!(shown.len(), 2, "{shown:#?}");
+    assert!(shown[0].starts_with("screenshots (tools not loaded;"), "{shown:#?}");
+}
+
+#[test]
+fn a_server_that_is_down_says_why_wherever_it_is_asked_for() {
+    let catalog = Catalog::new([cold("broken", ""), cold("gone", ""), cold("starting", "")]);
+    let down = |name: &str| match name {
+        "broken" => Some("command not found: no-such-thing".to_owned()),
+        "gone" => Some("no key was given".to_owned()),
+        _ => None,
+    };
+    let ask = |asked: Json| {
+        let question = Question::parse(&asked).expect("a question");
+        answer(&question, &catalog, &Shapes::default(), &down, MOST)
+    };
+    let Reply::Found(servers) = ask(json!({"op": "servers"})) else { panic!("there are servers") };
+    let said: Vec<&Json> =
+        servers.as_array().expect("a list").iter().map(|one| &one["description"]).collect();
+    assert_eq!(said, ["down: command not found: no-such-thing", "down: no key was given", ""]);
+    assert_eq!(
+        ask(json!({"op": "dir", "ref": "broken"})),
+        Reply::Found(json!(["broken (down: command not found: no-such-thing)"]))
+    );
+    assert_eq!(ask(json!({"op": "dir", "ref": "starting"})), Reply::Nothing("upstream_unavailable"));
+    let Reply::Found(found) = ask(json!({"op": "apropos", "query": "zebra"})) else { panic!("lines") };
+    assert_eq!(
+        found["found"],
+        json!([
+            "starting (tools not loaded; (dir 'starting) lists them)",
+            "down: broken (command not found: no-such-thing), gone (no key was given); (dir 'broken) tries again"
+        ])
+    );
 }
 
 #[test]
@@ -262,7 +318,8 @@ fn servers_that_are_down_do_not_hide_that_nothing_fits_and_say_why() {
     };
     let line = |name: &str| format!("{name} (down: {why}; (dir '{name}) tries again)");
     let nothing = "no tool fits \"zebra\"; servers: fs, gone, late, mail; (dir 'fs) lists the tools of one";
-    assert_eq!(found("zebra", &["gone", "late"]), [nothing.to_owned(), line("gone"), line("late")]);
+    let both = format!("down: gone ({why}), late ({why}); (dir 'gone) tries again");
+    assert_eq!(found("zebra", &["gone", "late"]), [nothing.to_owned(), both]);
     // One that nobody has looked at may have what is wanted.
     assert_eq!(
         found("zebra", &["gone"]),

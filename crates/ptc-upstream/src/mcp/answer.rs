@@ -4,6 +4,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json, json};
 
+use super::content;
 use crate::call;
 use crate::model::{Fault, Payload, Reason, ToolDef};
 
@@ -80,16 +81,9 @@ pub fn payload(text: &str) -> Result<Payload, Fault> {
             format!("the server wants something before it answers ({kind}), which programs cannot give");
         return Err(Fault::new(Reason::UpstreamError, message));
     }
-    let texts = called.content.into_iter().filter_map(|mut block| {
-        let is_text = block.get("type").and_then(Json::as_str) == Some("text");
-        match block.get_mut("text").map(Json::take) {
-            Some(Json::String(text)) if is_text => Some(text),
-            _ => None,
-        }
-    });
     Ok(Payload {
         structured: called.structured_content,
-        texts: texts.collect(),
+        content: called.content.into_iter().filter_map(content::block).collect(),
         is_error: called.is_error.unwrap_or(false),
         bytes: text.len(),
     })
@@ -112,9 +106,10 @@ mod tests {
         }));
         let full = full.expect("a result");
         assert_eq!(
-            (full.structured, full.texts, full.is_error),
-            (Some(json!({"n": 1})), vec!["a".to_owned()], true)
+            (full.texts(), full.structured.as_ref(), full.is_error),
+            (vec!["a"], Some(&json!({"n": 1})), true)
         );
+        assert_eq!(full.content.len(), 3, "{full:?}");
         assert_eq!(read(json!({})).expect("an empty result"), Payload { bytes: 2, ..Payload::default() });
         assert_eq!(read(json!({"structuredContent": null})).expect("null").structured, Some(Json::Null));
         let rounded = payload("{\"structuredContent\": {\"id\": 18446744073709551617}}")

@@ -340,6 +340,5 @@ impl Shared {
 }
 
 fn recovering(fault: &Fault, until: Instant) -> Fault {
-    let left = until.saturating_duration_since(Instant::now()).as_millis();
-    Fault { message: format!("{}; it is tried again in {left} ms", fault.message), ..fault.clone() }
+    fault.recovering(until.saturating_duration_since(Instant::now()).as_millis())
 }

@@ -35,6 +35,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Lines { reader, cap, line: Vec::new(), skipped: None }
     }
 
+    /// What follows the last line end, once that was reached: no message, but perhaps the last words of a program.
+    pub fn rest(&mut self) -> Option<Vec<u8>> {
+        let rest = std::mem::take(&mut self.line);
+        (!rest.is_empty()).then_some(rest)
+    }
+
     /// The next line, `None` at the end. What follows the last line end is not a line.
     pub async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
@@ -85,5 +91,6 @@ mod tests {
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
         let long = Line::TooLong { bytes: 115, id: Some(5) };
         assert_eq!(found, [whole("short"), long, whole(""), whole("last")]);
+        assert_eq!((lines.rest(), lines.rest()), (Some(b"unfinished".to_vec()), None));
     }
 }

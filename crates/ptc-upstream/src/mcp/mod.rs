@@ -8,6 +8,7 @@
 
 mod answer;
 mod connection;
+mod content;
 mod guard;
 mod http;
 mod inbox;

@@ -10,6 +10,7 @@ use ptc_system::environment;
 use tokio::io::BufReader;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::guard::Guarded;
@@ -32,6 +33,9 @@ const GRACE: Duration = Duration::from_millis(1_000);
 
 /// How long output that is still in the pipe may take to arrive after the process ended.
 const DRAIN: Duration = Duration::from_millis(50);
+
+/// How long its last words may take, which are whole when the stream ends: a process outside of its group may hold that open.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// A child that runs, or ran.
 #[derive(Debug)]
@@ -63,6 +67,15 @@ impl Process {
         let (name, args) = secrets
             .command(&upstream.name)
             .ok_or_else(|| unavailable(format!("the command {} has no value", stdio.command)))?;
+        if name.trim().is_empty() {
+            let why =
+                format!("\"command\" of upstream '{}' is empty: name the program to start", upstream.name);
+            return Err(unavailable(why));
+        }
+        if let Some(folder) = stdio.directory.as_deref().filter(|folder| !folder.is_dir()) {
+            let why = format!("the folder {} to start {} in does not exist", folder.display(), stdio.command);
+            return Err(unavailable(why));
+        }
         let program = find_program(name, stdio.directory.as_deref(), path.as_deref())
             .ok_or_else(|| unavailable(format!("command not found: {}", stdio.command)))?;
         let mut command = Command::new(program);
@@ -85,11 +98,12 @@ impl Process {
             return Err(unavailable(format!("{} has no streams", stdio.command)));
         };
         let errors = Arc::default();
-        tokio::spawn(keep_errors(stderr, Arc::clone(&errors), secrets.redactor(), upstream.name.clone()));
+        let words =
+            tokio::spawn(keep_errors(stderr, Arc::clone(&errors), secrets.redactor(), upstream.name.clone()));
         let (tell, ended) = watch::channel(None);
         let process =
             Process { ended, errors, stop: CancellationToken::new(), gone: CancellationToken::new() };
-        tokio::spawn(tend(child, group, tell, process.stop.clone(), process.gone.clone()));
+        tokio::spawn(tend(child, group, words, tell, process.stop.clone(), process.gone.clone()));
         Ok((process, Pipes { stdin, stdout }))
     }
 
@@ -179,6 +193,7 @@ impl Drop for Group {
 async fn tend(
     mut child: Child,
     group: Group,
+    words: JoinHandle<()>,
     ended: watch::Sender<Option<String>>,
     stop: CancellationToken,
     gone: CancellationToken,
@@ -204,7 +219,7 @@ async fn tend(
         },
     };
     drop(group);
-    tokio::time::sleep(DRAIN).await;
+    let _ = tokio::join!(tokio::time::sleep(DRAIN), tokio::time::timeout(LAST_WORDS, words));
     ended.send_replace(Some(told(status)));
     gone.cancel();
 }
@@ -227,7 +242,10 @@ async fn keep_errors(
     upstream: String,
 ) {
     let mut lines = Lines::new(BufReader::new(stderr), LINE_BYTES);
-    while let Ok(Some(line)) = lines.next().await {
+    loop {
+        // Programs that die need not end their last line.
+        let next = lines.next().await.ok().flatten().or_else(|| lines.rest().map(Line::Whole));
+        let Some(line) = next else { return };
         let text = match line {
             Line::Whole(bytes) => redactor.redact_str(&String::from_utf8_lossy(&bytes)).into_owned(),
             Line::TooLong { bytes, .. } => format!("(a line of {bytes} bytes)"),

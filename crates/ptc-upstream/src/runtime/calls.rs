@@ -19,7 +19,7 @@ use crate::catalog::CatalogTool;
 use crate::config::EffectClass;
 use crate::discovery::{self, Needs, Question, Reply};
 use crate::ledger::{Overview, json_bytes};
-use crate::model::{Allowance, Fault, Reason};
+use crate::model::{Allowance, Block, Fault, Reason};
 use crate::outcome::{Unknown, Why, is_known};
 use crate::pins::digest;
 use crate::shapes::Shapes;
@@ -277,8 +277,11 @@ impl Run {
         }
         let redactor = self.runtime.redactor();
         payload.structured.iter_mut().for_each(|value| redactor.redact_json(value));
-        for text in &mut payload.texts {
-            *text = redactor.redact_string(std::mem::take(text));
+        for block in &mut payload.content {
+            match block {
+                Block::Text(text) => *text = redactor.redact_string(std::mem::take(text)),
+                Block::Data(value) => redactor.redact_json(value),
+            }
         }
         let (value, kind) = select(payload)?;
         if kind != ValueKind::None {

@@ -31,7 +31,7 @@ pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, number
 pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};
 use self::upstream::{Known, Standard, Upstream};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Server, WhyDown};
 use crate::client::{self, About, Client};
 use crate::config::{Config, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -337,7 +337,11 @@ impl Runtime {
     fn refresh(&self) {
         let known: Vec<Known> = self.upstreams.iter().map(Upstream::known).collect();
         let withheld = known.iter().any(|known| !known.withheld.is_empty());
-        let catalog = Catalog::new(known.into_iter().map(|known| known.server));
+        let server = |(upstream, known): (&Upstream, Known)| match known.server.tools.is_some() {
+            true => known.server,
+            false => Arc::new(Server { down: upstream.down().map(WhyDown), ..(*known.server).clone() }),
+        };
+        let catalog = Catalog::new(self.upstreams.iter().zip(known).map(server));
         let catalog = Arc::new(if withheld { catalog } else { catalog.closed() });
         let mut known = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         if *known != catalog {
@@ -396,8 +400,8 @@ async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToke
             Ok(()) => return tracing::info!(upstream = %name, "is ready"),
             Err(fault) if broken => return tracing::warn!(upstream = %name, "cannot be used: {fault}"),
             Err(fault) => {
-                let seconds = pause.as_secs();
-                tracing::warn!(upstream = %name, "cannot be used: {fault}; it is tried again in {seconds} s");
+                let (seconds, reason, cause) = (pause.as_secs(), fault.reason, fault.cause());
+                tracing::warn!(upstream = %name, "cannot be used: {reason}: {cause}; it is tried again in {seconds} s");
             }
         }
         tokio::select! {

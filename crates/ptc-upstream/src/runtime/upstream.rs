@@ -207,7 +207,7 @@ impl Upstream {
     /// Why it is not there, in a line: what it said last if it said anything. Nothing if it is there, or nobody has tried.
     pub fn down(&self) -> Option<String> {
         let failed = || self.known().failed.map(|(_, fault)| fault);
-        self.client.down().or_else(failed).map(|fault| one_line(&fault.message, WHY))
+        self.client.down().or_else(failed).map(|fault| one_line(fault.cause(), WHY))
     }
 
     /// What is known once these tools are listed.

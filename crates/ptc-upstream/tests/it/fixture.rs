@@ -10,7 +10,7 @@ use ptc_host::{Outcome, Pool, Program};
 use ptc_upstream::client::About;
 use ptc_upstream::config::UpstreamConfig;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::model::{Allowance, Block, Fault, Payload, ToolDef};
 use ptc_upstream::{Caps, Client, Config, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
 
@@ -188,7 +188,7 @@ pub fn structured(value: Json) -> Answered {
 
 /// A result as text.
 pub fn text(text: impl Into<String>) -> Answered {
-    Ok(Payload { texts: vec![text.into()], ..Payload::default() })
+    Ok(Payload { content: vec![Block::Text(text.into())], ..Payload::default() })
 }
 
 /// The configuration of fixtures, with more keys at its top.

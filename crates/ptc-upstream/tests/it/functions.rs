@@ -1,7 +1,7 @@
 //! Tools of upstreams as functions of programs: `(server/tool {…})` gives the value or raises.
 
-use ptc_upstream::model::{Fault, Reason};
-use serde_json::json;
+use ptc_upstream::model::{Block, Fault, Payload, Reason};
+use serde_json::{Value as Json, json};
 
 use crate::fixture::*;
 
@@ -48,6 +48,32 @@ async fn tools_of_servers_are_functions_that_give_the_value_or_raise() {
         ("(let [get-issue (fn [_] 7)] (get-issue 1))", json!(7)),
         // The language has a namespace of this name.
         (r#"(:value (tool/call {:server "memory" :tool "read_graph"}))"#, json!("all")),
+    ] {
+        let outcome = run(&open(&runtime), source).await;
+        assert_eq!(outcome.json, expected, "{source}: {:?}", outcome.result);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_several_blocks_is_a_vector_in_both_spellings() {
+    let block = |row: u64| Block::Text(json!({"id": row}).to_string());
+    let link = json!({"uri": "file:///a", "mime_type": "text/plain"});
+    let linked = link.clone();
+    let fixture = Fixture::new("s", &[("rows", json!({})), ("link", json!({}))], move |tool, _| {
+        let content = match tool {
+            "rows" => (0..5).map(block).collect(),
+            _ => vec![Block::Data(linked.clone())],
+        };
+        Ok(Payload { content, ..Payload::default() })
+    });
+    let runtime = start(&[&fixture]).await;
+    let rows: Vec<Json> = (0..5).map(|id| json!({"id": id})).collect();
+    for (source, expected) in [
+        ("(s/rows {})", json!(rows)),
+        ("(tool/call 's/rows {})", json!({"ok": true, "value": rows, "value_kind": "json"})),
+        ("(map :id (s/rows))", json!([0, 1, 2, 3, 4])),
+        ("(:mime_type (s/link))", json!("text/plain")),
+        ("(tool/call 's/link {})", json!({"ok": true, "value": link, "value_kind": "json"})),
     ] {
         let outcome = run(&open(&runtime), source).await;
         assert_eq!(outcome.json, expected, "{source}: {:?}", outcome.result);

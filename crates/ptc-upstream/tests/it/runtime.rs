@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use ptc_host::{Pool, Program};
+use ptc_upstream::catalog::{CatalogMode, CatalogText};
 use ptc_upstream::client::About;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Fault, Payload, Reason};
+use ptc_upstream::model::{Block, Fault, Payload, Reason};
 use ptc_upstream::{Caps, Grants, RunContext, RuntimeOptions, SnapshotMode, StartError};
 use serde_json::{Value as Json, json};
 
@@ -32,7 +33,7 @@ fn plain() -> Fixture {
             "none" => Ok(Payload::default()),
             "null" => structured(Json::Null),
             "fail" => Ok(Payload {
-                texts: vec!["it broke".to_owned()],
+                content: vec![Block::Text("it broke".to_owned())],
                 structured: Some(json!({"a": 1})),
                 is_error: true,
                 bytes: 30,
@@ -196,7 +197,13 @@ async fn r4_8_a_frozen_catalog_is_made_at_start_or_not_at_all() {
         value(&open(&runtime), "(tool/call 'bad/t)").await,
         "{:ok false, :reason :upstream_unavailable, :message \"command not found: bad\"}"
     );
-    assert_eq!(value(&open(&runtime), "(dir 'bad)").await, "nil");
+    assert_eq!(value(&open(&runtime), "(dir 'bad)").await, "[\"bad (down: command not found: bad)\"]");
+    assert_eq!(value(&open(&runtime), "(doc 'bad/t)").await, "nil");
+    let said = value(&open(&runtime), "(:description (first (tool/servers)))").await;
+    assert_eq!(said, "\"down: command not found: bad\"");
+    let lazy = CatalogText { mode: CatalogMode::Lazy, ..CatalogText::default() };
+    let shown = lazy.render(&runtime.catalog(), 2_000);
+    assert!(shown.contains("- bad (down: command not found: bad)"), "{shown}");
     bad.broken(None);
     assert_eq!(value(&open(&runtime), "(:value (tool/call 'bad/t))").await, "\"ok\"");
 

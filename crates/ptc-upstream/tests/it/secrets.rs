@@ -24,6 +24,8 @@ const PROGRAMS: &[&str] = &[
     "[(doc 'pipes/echo) (meta 'http/echo) (apropos \"text\") (tool/servers) (doc 'pipes) (doc 'http)]",
     "(throw (ex-info \"lost\" (tool/call {:server \"http\" :tool \"secret_text\"})))",
     "(mapv str (:value (tool/call {:server \"pipes\" :tool \"secret_list\"})))",
+    "(mapv str (pipes/secret_blocks))",
+    "(:value (tool/call {:server \"http\" :tool \"secret_blocks\"}))",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

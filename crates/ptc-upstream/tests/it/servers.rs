@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_upstream::Client;
-use ptc_upstream::model::{Allowance, Reason};
+use ptc_upstream::model::{Allowance, Block, Payload, Reason};
 use serde_json::{Value as Json, json};
 
 use crate::support::*;
@@ -80,7 +80,15 @@ async fn everything(client: &dyn Client) {
         call(client, "get-structured-content", json!({"location": "Chicago"})).await.expect("an answer");
     assert!(weather.structured.expect("structured content")["temperature"].is_number());
     let image = call(client, "get-tiny-image", json!({})).await.expect("an answer");
-    assert!(!image.texts.is_empty(), "texts beside the image");
+    assert!(!image.texts().is_empty(), "texts beside the image");
+    let is_data = |block: &&Block, key: &str| matches!(block, Block::Data(data) if data.get(key).is_some());
+    let count = |payload: &Payload, key| payload.content.iter().filter(|block| is_data(block, key)).count();
+    assert_eq!(count(&image, "bytes"), 1, "{image:?}");
+    let asked = json!({"resourceType": "Text", "resourceId": 1});
+    let resource = call(client, "get-resource-reference", asked).await.expect("an answer");
+    assert_eq!((count(&resource, "text"), resource.texts().len()), (1, 2), "{resource:?}");
+    let links = call(client, "get-resource-links", json!({"count": 3})).await.expect("an answer");
+    assert_eq!(count(&links, "uri"), 3, "{links:?}");
     let environment = text(client, "get-env", json!({})).await;
     assert!(!environment.contains("CARGO_MANIFEST_DIR"), "only what it needs is inherited: {environment}");
 

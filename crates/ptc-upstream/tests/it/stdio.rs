@@ -44,7 +44,7 @@ async fn an_idle_crash_is_noticed() {
     let killed = std::process::Command::new("kill").args(["-9", &pid]).status().unwrap();
     assert!(killed.success());
     until("the server is back", async || {
-        call(&*client, "pid", json!({})).await.is_ok_and(|payload| payload.texts[0] != pid)
+        call(&*client, "pid", json!({})).await.is_ok_and(|payload| payload.texts()[0] != pid)
     })
     .await;
 }
@@ -57,10 +57,15 @@ async fn a_server_that_cannot_start_says_why() {
         upstream
     };
     let missing = json!({"transport": "mcp_stdio", "command": "no-such-command-anywhere"});
+    let shell = |script: &str| json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", script]});
+    let mut homeless = shell("exit 0");
+    homeless["cd"] = json!("/no/such/folder");
     for (upstream, message) in [
         (faulty(&["--exit"]), "process exited with status 3; its last words: cannot open the database"),
         (faulty(&["--greeting-is-nonsense"]), "handshake failed: the answer is not as MCP wants it"),
         (missing, "command not found: no-such-command-anywhere"),
+        (shell("printf 'no key' >&2; exit 3"), "process exited with status 3; its last words: no key"),
+        (homeless, "the folder /no/such/folder to start sh in does not exist"),
     ] {
         let client = client(upstream);
         let fault = client.list(ALLOWANCE).await.unwrap_err();

@@ -120,7 +120,7 @@ pub async fn call_within(
 
 /// The text that a tool gives.
 pub async fn text(client: &dyn Client, tool: &str, args: Json) -> String {
-    call(client, tool, args).await.expect("an answer").texts.swap_remove(0)
+    call(client, tool, args).await.expect("an answer").texts()[0].to_owned()
 }
 
 /// The fault that a call gives.

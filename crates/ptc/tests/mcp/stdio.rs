@@ -113,6 +113,19 @@ fn probe_2_r1_1_3_an_oversize_line_is_refused_and_skipped() {
     server.raw(&line);
     let reply = server.receive();
     assert_eq!((&reply["error"]["code"], &reply["id"]), (&json!(-32700), &Json::Null));
+    // A client that waits for its id would wait for ever; many write it behind the parameters.
+    let long = "x".repeat(9 << 20);
+    for line in [
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"params\":\"{long}\"}}\n"),
+        format!(
+            "{{\"method\":\"m\",\"params\":{{\"id\":1,\"x\":\"{long}\"}},\"jsonrpc\":\"2.0\",\"id\":7}}\n"
+        ),
+    ] {
+        server.raw(line.as_bytes());
+        let reply = server.receive();
+        assert_eq!((&reply["error"]["code"], &reply["id"]), (&json!(-32700), &json!(7)));
+        assert!(reply["error"]["message"].as_str().unwrap().contains("--max-frame-bytes"), "{reply}");
+    }
     assert_eq!(server.eval(1, "(+ 1 2)"), "user=> 3");
 }
 

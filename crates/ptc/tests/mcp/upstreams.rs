@@ -400,6 +400,10 @@ fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
     server.log.wait_for("what the broken one said", |line| {
         line.contains("broken") && line.contains("no key was given") && line.contains("it is tried again")
     });
+    assert!(
+        described(&mut server, 4).contains("- broken (down: process"),
+        "why it is not there is known by now"
+    );
     std::fs::write(&there, "").unwrap();
     // Others may have come up before it.
     let mut text = String::new();

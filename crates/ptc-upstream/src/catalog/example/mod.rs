@@ -180,7 +180,7 @@ impl Making<'_> {
             self.left -= 1;
             let item = match items {
                 Some(items) => {
-                    let item = self.value(items, depth + 1);
+                    let item = self.item(items, depth + 1);
                     self.unlike(items, item, &made)
                 }
                 None => another(&json!(ANY_TEXT), made.len()),
@@ -188,6 +188,20 @@ impl Making<'_> {
             made.push(item);
         }
         made
+    }
+
+    /// An item of a list. An empty map fits where nothing is required, and shows nothing: it has a field, if that fits too.
+    fn item(&mut self, schema: &Json, depth: usize) -> Json {
+        let item = self.value(schema, depth);
+        if item.as_object().is_none_or(|fields| !fields.is_empty()) {
+            return item;
+        }
+        let fuller = self.value(&json!({"allOf": [schema, {"minProperties": 1}]}), depth);
+        let shows = |fields: &Map<String, Json>| !fields.is_empty() && !fields.contains_key("key1");
+        match fuller.as_object().is_some_and(shows) && self.fits(schema, &fuller) {
+            true => fuller,
+            false => item,
+        }
     }
 
     /// The item, or another one that fits where it stands in the list already.
