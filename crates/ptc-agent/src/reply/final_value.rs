@@ -14,7 +14,6 @@ use serde_json::Value as Json;
 use super::json::extract_json;
 use super::scalar::scalar;
 use super::thoughts::spoken;
-use crate::prompt::json_example;
 use crate::run::names::fields;
 
 /// Why a final answer is not what was asked for.
@@ -71,7 +70,7 @@ fn not_scalar(ty: &Type) -> FinalError {
         "expected a value of the type {}, and the answer is other text. Answer with nothing but the value, such as {}: no \
          unit, no sign of a currency or percent, no words",
         ty.render(Style::Prompt),
-        json_example(ty)
+        ty.sample().unwrap_or_default()
     ))
 }
 
@@ -258,8 +257,8 @@ mod tests {
         for (text, ty, like) in [
             ("$42", ":int", "such as 42"),
             ("42 items", ":int", "such as 42"),
-            ("50%", ":float", "such as 3.14"),
-            (".5", ":float", "such as 3.14"),
+            ("50%", ":float", "such as 2.5"),
+            (".5", ":float", "such as 2.5"),
             ("January 2, 2025", ":int", "such as 42"),
             ("perhaps", ":bool", "such as true"),
         ] {
