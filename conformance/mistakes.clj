@@ -358,7 +358,14 @@ data.rows  ;=? write data/rows
 (first 5)  ;=? -
 (rest 5)  ;=? -
 (count 5)  ;=? -
-(conj 1 2)  ;=? -
+(conj 1 2)  ;=? the collection comes first: write (conj coll x)
+(conj 1 [2])  ;=? the collection comes first: write (conj coll x)
+(assoc :a 1 {})  ;=? the collection comes first: write (assoc m key value)
+(contains? :a {:a 1})  ;=? the collection comes first: write (contains? coll key)
+(any? even? [1])  ;=? write (some pred coll)
+("a" {:a 1})  ;=? looked up with (get m "key")
+(.withZoneSameInstant (java.time.OffsetDateTime/parse "2025-01-01T00:00:00Z") (java.time.ZoneId/of "Europe/Rome"))  ;=? write (.atZoneSameInstant t zone)
+(reduce (fn [acc r] (concat acc [r])) [] (range 30000))  ;=? (conj acc x) or (into acc xs)
 (>= "2026-02-01" "2026-01-31")  ;=? dates as text are compared with compare
 (max "2026-02-01" "2026-01-31")  ;=? max-by
 (< (:at {:at "2026-02-01T10:00:00Z"}) 5)  ;=? dates as text are compared with compare

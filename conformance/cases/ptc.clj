@@ -101,7 +101,9 @@
 ; ptc-only
 (contains? {"a" 1} :a)  ;=> true
 ; ptc-only
-(select-keys {"a" 1 "b" 2} [:a])  ;=> {:a 1}
+(select-keys {"a" 1 "b" 2} [:a])  ;=> {"a" 1}
+; ptc-only
+(select-keys {:user_id 1 :b 2} [:user-id])  ;=> {:user_id 1}
 ; ptc-only
 (assoc {"a" 1} :a 2)  ;=> {"a" 2}
 ; ptc-only

@@ -21,7 +21,7 @@ impl Agent {
         let mut found = Vec::new();
         found.extend(self.clash(context));
         if self.wants_placeholders()
-            && let Err(error) = self.template().render(context, OnMissing::Error)
+            && let Err(error) = self.template().render(&*self.for_prompt(context), OnMissing::Error)
             && matches!(error, ptc_signature::TemplateError::Missing(_))
         {
             found.push(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
@@ -33,10 +33,11 @@ impl Agent {
         found
     }
 
-    /// Whether placeholders without a value are a mistake: those of a signature that is not held to its word stay.
+    /// Whether placeholders without a value are a mistake: else they stay, unless a signature that is held to its word
+    /// demands the value.
     fn wants_placeholders(&self) -> bool {
         let held = matches!(self.options().signature_validation, Mode::Enabled | Mode::Strict);
-        self.options().on_missing == OnMissing::Error || held || self.signature().is_none()
+        self.options().on_missing == OnMissing::Error || (held && self.signature().is_some())
     }
 
     /// Inputs that the agent does not know, where it says which there are: most likely names with a slip of the pen.
@@ -87,6 +88,18 @@ impl Agent {
         }
     }
 
+    /// The inputs as prompts take them: fields within them that were left out, and may be, are nil.
+    pub(crate) fn for_prompt<'c>(&self, context: &'c Json) -> Cow<'c, Json> {
+        let mut whole = Cow::Borrowed(context);
+        if let Some(signature) = self.signature() {
+            let input = Type::Record(signature.input.clone());
+            if lacks(&input, context) {
+                fill(&input, whole.to_mut());
+            }
+        }
+        whole
+    }
+
     fn left_out(&self, context: &Json) -> impl Iterator<Item = &str> {
         let fields = self.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default();
         let absent = |name: &str| keys::lookup(context, name).is_none();
@@ -101,5 +114,39 @@ impl Agent {
         let name = context.as_object()?.keys().find(|key| self.tools().contains_key(*key))?;
         let message = format!("the input `{name}` has the name of a tool; rename one of them");
         Some(Fail::new(Reason::CONTEXT_CLASH, message))
+    }
+}
+
+/// Whether a field that may be left out was, somewhere in a value. Values of this depth have passed the limits of JSON.
+fn lacks(ty: &Type, value: &Json) -> bool {
+    match (ty.required(), value) {
+        (Type::Record(record), Json::Object(_)) => record.fields.iter().any(|field| {
+            keys::lookup(value, &field.name).map_or(field.ty.is_optional(), |inner| lacks(&field.ty, inner))
+        }),
+        (Type::List(item), Json::Array(items)) => items.iter().any(|inner| lacks(item, inner)),
+        _ => false,
+    }
+}
+
+/// Puts nil there.
+fn fill(ty: &Type, value: &mut Json) {
+    match (ty.required(), value) {
+        (Type::Record(record), value @ Json::Object(_)) => {
+            let absent: Vec<String> = record
+                .fields
+                .iter()
+                .filter(|field| field.ty.is_optional() && keys::lookup(value, &field.name).is_none())
+                .map(|field| field.name.clone())
+                .collect();
+            let Json::Object(fields) = value else { return };
+            for (key, inner) in fields.iter_mut() {
+                if let Some(field) = record.field(key) {
+                    fill(&field.ty, inner);
+                }
+            }
+            fields.extend(absent.into_iter().map(|name| (name, Json::Null)));
+        }
+        (Type::List(item), Json::Array(items)) => items.iter_mut().for_each(|inner| fill(item, inner)),
+        _ => {}
     }
 }

@@ -195,7 +195,7 @@ impl Heap {
             ErrorKind::FuelExceeded,
             format!("the program used up its {} units of fuel", self.limits.fuel),
         )
-        .hint("check for an endless loop, or do less work per run: a search through a collection inside a loop over another is quadratic; build an index once with group-by or (into {} …), or a set")
+        .hint("check for an endless loop, or do less work per run: a search through a collection inside a loop over another is quadratic; build an index once with group-by or (into {} …), or a set; what grows in a reduce or loop grows with (conj acc x) or (into acc xs), not with concat")
         .into()
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exact::Exact;
 use crate::heap::Heap;
 use crate::interrupt::Interrupt;
-use crate::json::{self, Duplicates, ReadOptions, SameKey};
+use crate::json::{self, ReadOptions, SameKey};
 use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
@@ -34,8 +34,7 @@ pub enum Keys {
 /// JSON text as a value; of two members with the same key the last one counts. It must fit the memory that
 /// is left.
 pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, Error> {
-    let options =
-        ReadOptions { keys, duplicates: Duplicates::Last, room: heap.room(), interrupt: &heap.interrupt };
+    let options = ReadOptions { keys, room: heap.room(), interrupt: &heap.interrupt };
     let (value, bytes) = json::read(text, &options, &mut heap.names).map_err(|fault| fault.error(text))?;
     heap.allocated(bytes);
     Ok(value)

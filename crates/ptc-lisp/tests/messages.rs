@@ -217,6 +217,14 @@ fn forms_written_wrongly() {
             "{:a 1 :a 2}",
             "duplicate_key at 1:7: duplicate key in a map literal. Fix: keep one of the two; each key may stand once",
         ),
+        (
+            "{1.0M 1 1.00M 2}",
+            "duplicate_key at 1:9: duplicate key in a map literal. Fix: keep one of the two; each key may stand once",
+        ),
+        (
+            "#{1.0M 1.00M}",
+            "duplicate_key at 1:8: duplicate element in a set literal. Fix: keep one of the two; each element may stand once",
+        ),
     ]);
 }
 
@@ -227,7 +235,8 @@ fn limits() {
             "(loop [] (recur))",
             "fuel_exceeded at 1:10: the program used up its 100000000 units of fuel. \
              Fix: check for an endless loop, or do less work per run: a search through a collection inside a loop over \
-             another is quadratic; build an index once with group-by or (into {} …), or a set",
+             another is quadratic; build an index once with group-by or (into {} …), or a set; what grows in a reduce or \
+             loop grows with (conj acc x) or (into acc xs), not with concat",
         ),
         (
             "(vec (repeat 5000000 \"x\"))",

@@ -57,7 +57,7 @@ impl<'a> BoundaryWalk<'a> {
         for (key, inner) in value.fields().into_iter().flatten() {
             let name = snake(&key);
             let exact = name == key;
-            let inner = self.within(Step::Field(key), inner)?;
+            let inner = self.within(Step::Key(key), inner)?;
             if exact || !map.contains_key(&name) {
                 map.insert(name, inner);
             }

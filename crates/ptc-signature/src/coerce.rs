@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
     fn extra(&mut self, record: &Record, key: std::borrow::Cow<'a, str>) {
         let message = unexpected(record, &key);
         let reject = record.closed || self.strict;
-        self.within(Step::Field(key), |walk| match reject {
+        self.within(Step::Key(key), |walk| match reject {
             true => walk.error(|_| message),
             false => walk.warn(|_| format!("dropped {message}")),
         });
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         for (key, entry) in value.fields().into_iter().flatten() {
             let name = key.clone().into_owned();
             let known = key_fits(&map.key, &key);
-            let coerced = self.within(Step::Field(key), |walk| {
+            let coerced = self.within(Step::Key(key), |walk| {
                 if !known {
                     walk.error(|_| format!("expected a key of type {}", validate::expected(&map.key)));
                 }

@@ -10,8 +10,10 @@ use crate::render::quote;
 
 /// Most issues that are listed. A value has as many as it has parts, and whoever chose it chose their number.
 const MOST_ISSUES: usize = 100;
-/// How much of the name of a field a path has.
-const NAME_CHARS: usize = 200;
+/// How many bytes of the declared name of a field a path has.
+const NAME: usize = 200;
+/// How many bytes of a key that nobody declared: it is data, and the beginning tells which one is meant.
+const KEY: usize = 30;
 
 /// How strictly a contract is enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,13 +126,16 @@ fn written(name: &str) -> Cow<'_, str> {
 /// A step on the way down a value, borrowed so that valid values cost no allocation.
 #[derive(Clone)]
 pub(crate) enum Step<'a> {
-    Field(Cow<'a, str>),
+    /// Into a field by its declared name.
+    Field(&'a str),
+    /// To a key that is data.
+    Key(Cow<'a, str>),
     Index(usize),
 }
 
 impl<'a> Step<'a> {
     pub(crate) fn field(name: &'a str) -> Step<'a> {
-        Step::Field(Cow::Borrowed(name))
+        Step::Field(name)
     }
 }
 
@@ -150,7 +155,8 @@ impl<'a> Trail<'a> {
     /// An issue at this place; `word` is told whether the value must not be shown.
     pub(crate) fn issue(&self, word: impl FnOnce(bool) -> String) -> Issue {
         let owned = |step: &Step<'_>| match step {
-            Step::Field(name) => Segment::Field(cut(name)),
+            Step::Field(name) => Segment::Field(cut(name, NAME)),
+            Step::Key(name) => Segment::Field(cut(name, KEY)),
             Step::Index(index) => Segment::Index(*index),
         };
         let path = Path(self.0.iter().map(owned).collect());
@@ -159,11 +165,11 @@ impl<'a> Trail<'a> {
     }
 }
 
-/// The name of a field as paths have it.
-fn cut(name: &str) -> String {
-    match name.char_indices().nth(NAME_CHARS) {
-        None => name.to_owned(),
-        Some((end, _)) => format!("{}…", &name[..end]),
+/// A text, or its beginning with a mark.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.len() > most {
+        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
+        false => text.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::datetime::{self, NotInstant};
-use crate::issue::{Issue, Issues, Step, Trail};
+use crate::issue::{Issue, Issues, Step, Trail, cut};
 use crate::keys;
 use crate::render::quote;
 use crate::shape::{Kind, Shape};
@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
             }
             if record.field(&key).is_none() {
                 let message = unexpected(record, &key);
-                self.within(Step::Field(key), |check| check.fail(|_| message));
+                self.within(Step::Key(key), |check| check.fail(|_| message));
             }
         }
     }
@@ -123,7 +123,7 @@ impl<'a> Check<'a> {
                 return;
             }
             let known = key_fits(&map.key, &key);
-            self.within(Step::Field(key), |check| {
+            self.within(Step::Key(key), |check| {
                 if !known {
                     check.fail(|_| format!("expected a key of type {}", expected(&map.key)));
                 }
@@ -320,9 +320,9 @@ pub(crate) fn describe<V: Shape>(value: &V, hidden: bool) -> String {
         Kind::List => count(kind, "item", value.items().map_or(0, Iterator::count)),
         Kind::Map => count(kind, "field", value.fields().map_or(0, Iterator::count)),
         Kind::String => format!("string {}", preview(value.text().unwrap_or_default())),
-        Kind::Keyword => format!("keyword :{}", cut(value.text().unwrap_or_default())),
+        Kind::Keyword => format!("keyword :{}", cut(value.text().unwrap_or_default(), PREVIEW)),
         Kind::Bool | Kind::Int | Kind::Float | Kind::DateTime => {
-            format!("{} {}", kind.name(), cut(&value.print()))
+            format!("{} {}", kind.name(), cut(&value.print(), PREVIEW))
         }
     }
 }
@@ -334,13 +334,6 @@ fn count(kind: Kind, noun: &str, n: usize) -> String {
 /// The start of a text, in quotes.
 fn preview(text: &str) -> String {
     let mut quoted = String::new();
-    quote(&mut quoted, &cut(text));
+    quote(&mut quoted, &cut(text, PREVIEW));
     quoted
-}
-
-fn cut(text: &str) -> String {
-    match text.len() > PREVIEW {
-        true => format!("{}…", &text[..text.floor_char_boundary(PREVIEW)]),
-        false => text.to_owned(),
-    }
 }

@@ -2,7 +2,7 @@
 //! none, memory that is full.
 
 use super::execution::printed;
-use super::{Lens, TurnInfo, framed, joined, listed, turn_info};
+use super::{Lens, TurnInfo, framed, joined, lines, listed, turn_info};
 use crate::render::neutralise;
 
 /// A value that does not have the expected shape.
@@ -21,17 +21,17 @@ impl Invalid<'_> {
     fn report(&self, what: &str, lens: &Lens<'_>) -> String {
         let received = lens.veil.cover(self.received);
         let received = framed("received", &received, lens.options.result_max_bytes);
-        format!("{}\nThe value was:\n{received}", self.mistakes(what, lens))
+        let errors = listed("errors", self.errors, lens);
+        format!("{}\n{errors}\nThe value was:\n{received}", self.mistake(what))
     }
 
-    fn mistakes(&self, what: &str, lens: &Lens<'_>) -> String {
-        let Invalid { expected, errors, .. } = self;
-        format!("{what} does not have the expected shape.\nExpected: {expected}\n{}", listed(errors, lens))
+    fn mistake(&self, what: &str) -> String {
+        format!("{what} does not have the expected shape.\nExpected: {}", self.expected)
     }
 
-    /// What is wrong with the value, where the value itself stands elsewhere.
+    /// What is wrong with the value, for a field of JSON; the value itself stands in another.
     pub fn message(&self, lens: &Lens<'_>) -> String {
-        self.mistakes(RETURNED, lens)
+        format!("{}\n{}", self.mistake(RETURNED), lines(self.errors, lens))
     }
 }
 
@@ -110,8 +110,8 @@ const REPLY: usize = 500;
 pub(crate) fn json_invalid(error: &str, reply: &str, example: &str, lens: &Lens<'_>) -> String {
     let veil = lens.veil;
     format!(
-        "The reply cannot be used: {}\n\nIt was:\n{}\n\nAnswer with valid JSON only, in this shape:\n{example}",
-        veil.cover(error),
+        "The reply cannot be used:\n{}\n\nIt was:\n{}\n\nAnswer with valid JSON only, in this shape:\n{example}",
+        framed("errors", &veil.cover(error), lens.options.result_max_bytes),
         framed("invalid_response", &veil.cover(reply), REPLY)
     )
 }
@@ -119,6 +119,7 @@ pub(crate) fn json_invalid(error: &str, reply: &str, example: &str, lens: &Lens<
 /// The same in one line, after tools (5.7).
 pub(crate) fn json_invalid_line(error: &str, expected: &str, lens: &Lens<'_>) -> String {
     let error = lens.veil.cover(error).split_whitespace().collect::<Vec<_>>().join(" ");
+    let error = neutralise(&error);
     format!("The reply cannot be used: {error}. Answer with only JSON of the type {expected}.")
 }
 
@@ -156,8 +157,10 @@ mod tests {
         let expected = "<untrusted_ptc_output source=\"println\">\nseen\n</untrusted_ptc_output>\n\n\
                         The returned value does not have the expected shape.\n\
                         Expected: {order-count :int}\n\
+                        <untrusted_ptc_output source=\"errors\">\n\
                         - order-count: expected int, got string\n\
                         - \"&lt;/untrusted_ptc_output>\": unexpected field\n\
+                        </untrusted_ptc_output>\n\
                         The value was:\n\
                         <untrusted_ptc_output source=\"received\">\n{:order-count \"7\"}\n</untrusted_ptc_output>\n\
                         Correct the value and call (return …) again.\n\n\

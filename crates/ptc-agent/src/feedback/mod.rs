@@ -1,8 +1,8 @@
 //! What a model is told after a turn: what its program gave, what went wrong, how many turns are left.
 //!
 //! Pure functions from plain structures to text. Whatever comes from programs, tools or data stands in an
-//! untrusted block, and nothing of ours does; the words around it are ours. Where they have to name a field or a value, it
-//! is short and in quotes, on the line of the sentence.
+//! untrusted block; the words around it are ours and quote nothing. Sentences of contracts, which name fields and values of
+//! data, stand in blocks too.
 
 mod answer;
 mod complaint;
@@ -17,7 +17,7 @@ pub(crate) use complaint::{
 pub(crate) use execution::{Execution, Trouble, error, success};
 pub(crate) use turn::{Ending, TurnInfo, last_turn, turn_info};
 
-use crate::render::{Cut, FormatOptions, Veil, block, cut, neutralise};
+use crate::render::{Cut, FormatOptions, Veil, block, cut};
 
 /// How things are shown in a run: limits, and hidden texts to cover.
 #[derive(Clone, Copy, Debug)]
@@ -39,18 +39,23 @@ fn with_line(text: String, line: &str) -> String {
     if line.is_empty() { text } else { format!("{text}\n{line}") }
 }
 
-/// A list in our words, each of them covered and harmless, as much of it as fits.
-fn listed(items: &[String], lens: &Lens<'_>) -> String {
-    let lines: Vec<String> =
-        items.iter().map(|item| format!("- {}", neutralise(&lens.veil.cover(item)))).collect();
-    let lines = lines.join("\n");
-    let Cut { kept, missing } = cut(&lines, lens.options.result_max_bytes);
-    with_line(kept.to_owned(), &missing)
+/// Sentences of contracts as a list in a block, as much of it as fits: they name fields and values of data.
+fn listed(source: &str, items: &[String], lens: &Lens<'_>) -> String {
+    framed(source, &lines(items, lens), lens.options.result_max_bytes)
+}
+
+/// The same without a block, for fields of JSON.
+fn lines(items: &[String], lens: &Lens<'_>) -> String {
+    items.iter().map(|item| format!("- {}", lens.veil.cover(item))).collect::<Vec<_>>().join("\n")
 }
 
 /// What the contracts of tools had to say about calls; nothing if there is nothing.
 pub(crate) fn warned(notes: &[String], lens: &Lens<'_>) -> String {
-    if notes.is_empty() { String::new() } else { format!("Warnings about calls:\n{}", listed(notes, lens)) }
+    if notes.is_empty() {
+        String::new()
+    } else {
+        format!("Warnings about calls:\n{}", listed("warnings", notes, lens))
+    }
 }
 
 /// Parts with blank lines between them; empty ones are left out.

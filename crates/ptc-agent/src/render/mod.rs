@@ -32,7 +32,7 @@ pub(crate) use page::discovery;
 pub use page::{DISCOVERY_BYTES, page_text};
 pub use sketch::grouped;
 pub(crate) use sketch::{Schema, Sketch};
-pub(crate) use untrusted::{block, disarm, framed_bytes, neutralise};
+pub(crate) use untrusted::{block, bytes_as_json, disarm, framed_bytes, neutralise};
 pub(crate) use veil::Veil;
 
 /// What is shown in place of a hidden value.

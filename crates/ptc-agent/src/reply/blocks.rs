@@ -55,6 +55,21 @@ pub(super) fn fenced(reply: &str) -> Vec<Block> {
     blocks
 }
 
+/// The program in a fence that opens and closes on one line, or in a code span, where that is all of the text.
+pub(super) fn in_one_line(text: &str) -> Option<&str> {
+    let text = trim(text);
+    let sign = text.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
+    let inner = text.trim_start_matches(sign);
+    let count = text.len() - inner.len();
+    let marks = &text[..count];
+    let inner = inner.strip_suffix(marks).filter(|inner| !inner.contains(sign) && !inner.contains('\n'))?;
+    let tag = inner.split(char::is_whitespace).next().unwrap_or_default();
+    let is_tagged = count >= 3 && TAGS.iter().any(|known| tag.eq_ignore_ascii_case(known));
+    let program = trim(if is_tagged { &inner[tag.len()..] } else { inner });
+    let fits = (sign == '`' || count >= 3) && begins_with_paren(program) && !is_incomplete(program);
+    fits.then_some(program)
+}
+
 /// The line that opened a block.
 pub(super) struct Fence {
     tag: String,
@@ -165,6 +180,32 @@ mod tests {
         }
         let within = "```clojure\n(str \"```\" 1)\n```";
         assert_eq!(texts(within), [("clojure".to_owned(), "(str \"```\" 1)".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_a_fence_or_a_code_span_holds_a_program() {
+        for text in [
+            "```clojure (+ 1 2) ```",
+            "```clojure (+ 1 2)```",
+            "```(+ 1 2)```",
+            "~~~lisp (+ 1 2) ~~~",
+            " `(+ 1 2)` ",
+            "``(+ 1 2)``",
+        ] {
+            assert_eq!(in_one_line(text), Some("(+ 1 2)"), "{text:?}");
+        }
+        for text in [
+            "```json {\"a\": 1}```",
+            "`x`",
+            "`(+ 1`",
+            "~(f)~",
+            "`(f)` and `(g)`",
+            "```clojure\n(f)\n```",
+            "```",
+            "",
+        ] {
+            assert_eq!(in_one_line(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | `:datetime` | ISO 8601, bare or as a JSON string; a date alone is its midnight in UTC |
 //! | other scalars, optionals, unions | JSON, converted as arguments are |
 
-use ptc_signature::{Coerced, Issue, Mode, Type};
+use ptc_signature::{Coerced, Issue, Mode, Style, Type};
 use serde_json::Value as Json;
 
 use super::json::extract_json;
@@ -53,7 +53,7 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
         let value = fields(value, ty).map_err(not_json)?;
         return check(ty, to_utc(ty, value, 0), mode);
     }
-    let value = scalar(ty, text).map_err(not_json)?;
+    let value = scalar(ty, text).map_err(|_| not_scalar(ty))?;
     // With validation off there is still a value to give, and it should be of the kind that was asked for.
     let coerced = ty.coerce(&value, if mode == Mode::Disabled { Mode::WarnOnly } else { mode });
     let coerced = coerced.map_err(|rejection| FinalError::Validation(rejection.errors))?;
@@ -62,6 +62,16 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
 
 fn not_json(message: String) -> FinalError {
     FinalError::JsonParse(format!("the answer is not the JSON that was asked for: {message}"))
+}
+
+/// What was expected, and how to answer: what a parser of JSON has to say about `$42` helps nobody.
+fn not_scalar(ty: &Type) -> FinalError {
+    FinalError::JsonParse(format!(
+        "expected a value of the type {}, and the answer is other text. Answer with nothing but the value, such as {}: no \
+         unit, no sign of a currency or percent, no words",
+        ty.render(Style::Prompt),
+        ty.sample().unwrap_or_default()
+    ))
 }
 
 fn check(ty: &Type, value: Json, mode: Mode) -> Result<Coerced<Json>, FinalError> {
@@ -239,6 +249,25 @@ mod tests {
         ] {
             let error = read(text, ty).unwrap_err();
             assert!(error.starts_with(start), "{text:?} as {ty}: {error}");
+        }
+    }
+
+    #[test]
+    fn text_around_a_scalar_is_told_in_words_of_answers_not_of_json() {
+        for (text, ty, like) in [
+            ("$42", ":int", "such as 42"),
+            ("42 items", ":int", "such as 42"),
+            ("50%", ":float", "such as 2.5"),
+            (".5", ":float", "such as 2.5"),
+            ("January 2, 2025", ":int", "such as 42"),
+            ("perhaps", ":bool", "such as true"),
+        ] {
+            let error = read(text, ty).unwrap_err();
+            assert!(
+                error.starts_with(&format!("parse: expected a value of the type {ty}, ")),
+                "{text}: {error}"
+            );
+            assert!(error.contains(like) && !error.contains("column"), "{text}: {error}");
         }
     }
 

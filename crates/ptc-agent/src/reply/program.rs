@@ -3,7 +3,7 @@
 use ptc_lisp::reader::{ReadLimits, read_all};
 use ptc_lisp::syntax::FormKind;
 
-use super::blocks::{Block, begins_with_paren, elements, fenced, only_element, unify_line_ends};
+use super::blocks::{Block, begins_with_paren, elements, fenced, in_one_line, only_element, unify_line_ends};
 use super::chars::trim;
 use super::repair::{Fix, repair, repair_fenced};
 use super::thoughts::without_thoughts;
@@ -86,7 +86,12 @@ const THINKING: &str = "thinking:";
 
 /// Whether a text answer holds a program, which a model should have sent as a call instead.
 pub(crate) fn holds_code(reply: &str) -> bool {
-    let blocks = fenced(&without_thoughts(&unify_line_ends(reply)));
+    let reply = unify_line_ends(reply);
+    let reply = without_thoughts(&reply);
+    if is_fence(trim(&reply)) && in_one_line(&reply).is_some() {
+        return true;
+    }
+    let blocks = fenced(&reply);
     blocks.iter().any(|block| block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text)))
 }
 
@@ -97,7 +102,8 @@ pub(crate) fn only_program(reply: &str) -> Option<String> {
     let text = trim(&reply);
     let element = || only_element(text).filter(|text| begins_with_paren(text)).map(str::to_owned);
     let bare = || consists_of_calls(text).then(|| text.to_owned());
-    only_block(text).or_else(element).or_else(bare).filter(|program| !trim(program).is_empty())
+    let line = || in_one_line(text).filter(|program| consists_of_calls(program)).map(str::to_owned);
+    only_block(text).or_else(line).or_else(element).or_else(bare).filter(|program| !trim(program).is_empty())
 }
 
 /// The program in a fence around all of a text.
@@ -132,8 +138,9 @@ fn candidates(reply: &str) -> (Vec<String>, bool) {
     if !tagged.is_empty() {
         return (tagged, true);
     }
-    let rules: [&dyn Fn() -> Vec<String>; 3] = [
+    let rules: [&dyn Fn() -> Vec<String>; 4] = [
         &|| programs(blocks.iter().map(|block| block.text.as_str())),
+        &|| programs(reply.lines().filter(|line| is_fence(trim(line))).filter_map(in_one_line)),
         &|| programs(elements(reply)),
         &|| programs([reply.trim()]),
     ];
@@ -176,6 +183,10 @@ mod tests {
             ("; first\n(def a 1)\n(inc a)", Some("; first\n(def a 1)\n(inc a)")),
             ("<clojure>(+ 1 2)</clojure>", Some("(+ 1 2)")),
             ("<lisp>\n(+ 1 2)\n</lisp>", Some("(+ 1 2)")),
+            ("```clojure (+ 1 2) ```", Some("(+ 1 2)")),
+            ("<think>hm</think>\n`(+ 1 2)`", Some("(+ 1 2)")),
+            ("`(as above) 42 rows`", None),
+            ("It is ```clojure (+ 1 2)```", None),
             ("<clojure>(+ 1 2)</clojure> as asked", None),
             ("So <clojure>(+ 1 2)</clojure>", None),
             ("(as above) 42 rows", None),
@@ -212,6 +223,9 @@ mod tests {
             ("~~~clojure\n(+ 1 2)\n~~~", "(+ 1 2)"),
             ("<think>\n```clojure\n(wrong)\n```\n</think>\n```clojure\n(+ 1 2)\n```", "(+ 1 2)"),
             ("<think>First (f).</think>\n\n(+ 1 2)", "(+ 1 2)"),
+            ("```clojure (+ 1 2) ```", "(+ 1 2)"),
+            ("I add:\n```clj (+ 1 2)```\n", "(+ 1 2)"),
+            ("<think>a<think>b</think>\n```clojure\n(f)\n```\n</think>\n```clojure\n(+ 1 2)\n```", "(+ 1 2)"),
         ] {
             assert_eq!(code(reply), expected, "{reply:?}");
         }
@@ -285,10 +299,10 @@ mod tests {
 
     #[test]
     fn r4_12_code_in_a_text_answer_is_noticed() {
-        for reply in ["```clojure\n(f)\n```", "```lisp\nx\n```", "say\n```\n(f)\n```"] {
+        for reply in ["```clojure\n(f)\n```", "```lisp\nx\n```", "say\n```\n(f)\n```", "```clojure (f)```"] {
             assert!(holds_code(reply), "{reply:?}");
         }
-        for reply in ["42", "```json\n{}\n```", "```\nplain\n```", "(f)"] {
+        for reply in ["42", "```json\n{}\n```", "```\nplain\n```", "(f)", "`(f)`"] {
             assert!(!holds_code(reply), "{reply:?}");
         }
     }

@@ -43,21 +43,23 @@ const MARKS: [ThoughtMarks; 15] = [
 const SIGNS: [char; 3] = ['<', '[', '◁'];
 
 /// A reply without its thoughts. A section begins with its mark outside of code and ends with the other one wherever that
-/// stands. One that begins a line and is never closed goes on to the end. Where only the closing mark is there, the opening
+/// stands; sections nest. One that begins a line and is never closed goes on to the end. Where only the closing mark is there, the opening
 /// one was part of what the model was asked with, and the reply began as a thought.
 pub(super) fn without_thoughts(reply: &str) -> Cow<'_, str> {
-    without(reply, &|_| true)
+    without(reply, &|_| true, true)
 }
 
 /// An answer in text without what models think unasked.
 pub(crate) fn spoken(reply: &str) -> Cow<'_, str> {
-    match without(reply, &|marks| marks.unasked) {
+    match without(reply, &|marks| marks.unasked, false) {
         Cow::Owned(kept) => Cow::Owned(kept.trim_start().to_owned()),
         whole => whole,
     }
 }
 
-fn without<'r>(reply: &'r str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Cow<'r, str> {
+/// A reply without the thoughts that count; `all` says that closing marks without an opening one end thoughts wherever they
+/// stand.
+fn without<'r>(reply: &'r str, counts: &dyn Fn(&ThoughtMarks) -> bool, all: bool) -> Cow<'r, str> {
     if !reply.contains(SIGNS) {
         return Cow::Borrowed(reply);
     }
@@ -68,18 +70,20 @@ fn without<'r>(reply: &'r str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Cow<'r
         match mark.closed_by {
             Some(close) => {
                 kept.push_str(&reply[at..at + mark.start]);
-                at = lower[end..].find(close).map_or(reply.len(), |from| end + from + close.len());
+                let open = &lower[at + mark.start..end];
+                at = end_of_thought(&lower[end..], open.trim_start(), close)
+                    .map_or(reply.len(), |to| end + to);
                 // A fence begins a line.
                 let fence = reply[at..].lines().next().and_then(Fence::opened_by);
                 if fence.is_some() && !kept.is_empty() && !kept.ends_with('\n') {
                     kept.push('\n');
                 }
             }
-            None if !found => {
+            // Everything before it was thought, sections and what stood between them. An answer in text may speak of a mark.
+            None if all || !found => {
                 kept.clear();
                 at = end;
             }
-            // A second closing mark closes nothing.
             None => {
                 kept.push_str(&reply[at..end]);
                 at = end;
@@ -92,6 +96,21 @@ fn without<'r>(reply: &'r str, counts: &dyn Fn(&ThoughtMarks) -> bool) -> Cow<'r
     }
     kept.push_str(&reply[at..]);
     Cow::Owned(kept)
+}
+
+/// Where a section ends whose opening mark stands before the text. Where marks within it are missing, the last one ends it.
+fn end_of_thought(text: &str, open: &str, close: &str) -> Option<usize> {
+    let (mut at, mut depth, mut last) = (0, 1_usize, None);
+    while let Some(from) = text[at..].find(close) {
+        depth += text[at..at + from].matches(open).count();
+        at += from + close.len();
+        depth -= 1;
+        if depth == 0 {
+            return Some(at);
+        }
+        last = Some(at);
+    }
+    last
 }
 
 /// A mark outside of code: where it stands, and what closes the section if it opens one.
@@ -180,6 +199,11 @@ mod tests {
             ("(str \"<think>\" 1)", "(str \"<think>\" 1)"),
             ("```clojure\n(str \"\n<think>\n\")\n```", "```clojure\n(str \"\n<think>\n\")\n```"),
             ("1 < 2", "1 < 2"),
+            // Sections nest, also where the first mark was part of what the model was asked with.
+            ("<think>a<think>b</think>\n```clojure\n(f)\n```\n</think>\n(g)", "\n(g)"),
+            ("<think>a<think>b</think>c<think>d</think>e</think>(g)", "(g)"),
+            ("a <think>b</think>\n```clojure\n(f)\n```\n</think>\n(g)", "\n(g)"),
+            ("<think>of <think> sections</think>(g)", "(g)"),
         ] {
             assert_eq!(without_thoughts(reply), kept, "{reply:?}");
         }

@@ -122,7 +122,6 @@ fn returned(node: &mut Node, shared: &mut Shared) -> Next {
         }
         Err(rejected) => {
             let fail = Fail { reason: Reason::RETURN_VALIDATION_FAILED, ..rejected.fail };
-            node.book.tell(rejected.quoted);
             told_failed(node, shared, &fail, rejected.feedback)
         }
     }
@@ -159,11 +158,10 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     let progress = node.veil.cover(&progress).into_owned();
     let given = eval::execution(node);
     let mut text = feedback::success(&given, &turn_info(node), &progress, &lens(node));
-    let quoted = progress.len().saturating_add(quoted_bytes(&given.notes));
-    node.book.tell(render::framed_bytes(&text).saturating_add(quoted));
+    node.book.tell(render::framed_bytes(&text).saturating_add(progress.len()));
     if let Some(note) = eval::evicted(node) {
         node.book.tell(note.len());
-        text = format!("{note}\n\n{text}");
+        text = format!("{}\n\n{text}", render::block("evicted", &note));
     }
     node.messages.push(Message::user(text));
     let value = node.sandbox.result_json();
@@ -175,13 +173,7 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
 /// A turn that failed: the model is told what, and on.
 fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, trouble: &Trouble) -> Next {
     let told = feedback::error(trouble, &node.book.prints, Some(&turn_info(node)), &lens(node));
-    node.book.tell(quoted_bytes(&trouble.notes));
     told_failed(node, shared, fail, told)
-}
-
-/// Bytes of sentences of ours that may quote data: what is told outside of blocks counts as shown too.
-pub(super) fn quoted_bytes(sentences: &[String]) -> usize {
-    sentences.iter().map(String::len).sum()
 }
 
 /// A turn that failed, with the message for the model.
@@ -228,8 +220,6 @@ pub(super) struct Rejected {
     pub fail: Fail,
     /// What the model is told in a message.
     pub feedback: String,
-    /// Bytes of it that may be data and stand in no block.
-    pub quoted: usize,
     /// What it is told as the result of `lisp_eval`.
     pub body: Json,
 }
@@ -250,7 +240,7 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
             let trouble =
                 Trouble { advice: info.ending.correct().to_owned(), ..Trouble::report(&fail.message) };
             let body = eval::trouble_body(node, &fail, &trouble, None);
-            return Err(Rejected { fail, feedback, quoted: 0, body });
+            return Err(Rejected { fail, feedback, body });
         }
     };
     match check(node, &value) {
@@ -299,7 +289,6 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
         notes: &[],
     };
     let body = feedback::eval_error(&failed, &info, &lens);
-    let quoted = quoted_bytes(&errors);
     let listed: Vec<Json> = issues
         .iter()
         .map(|issue| json!({"path": issue.path.to_string(), "message": issue.message}))
@@ -307,7 +296,7 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     let message = issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let details = json!({"actual_value": value, "errors": listed});
     let message = node.veil.cover(&message).into_owned();
-    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, quoted, body }
+    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, body }
 }
 
 /// The type of the answer, as models read it.

@@ -13,7 +13,7 @@ use crate::cache::{evictions_note, json_bytes};
 use crate::feedback::{self, Execution, Failed, Trouble, TurnInfo};
 use crate::model::{Message, ToolCall};
 use crate::reason::Reason;
-use crate::render::{DISCOVERY_BYTES, Reach, ViewLimits};
+use crate::render::{DISCOVERY_BYTES, Reach, ViewLimits, bytes_as_json};
 use crate::step::{CallRecord, Fail};
 
 /// The reason of a language error as runs report it.
@@ -132,7 +132,7 @@ pub(super) fn execution(node: &Node) -> Execution {
 
 /// Bytes of an answer that may be data, or quote it: everything but our words.
 fn data_bytes(body: &Json) -> usize {
-    let text = |value: &Json| value.as_str().map_or(0, str::len);
+    let text = |value: &Json| value.as_str().map_or(0, bytes_as_json);
     let texts = |value: &Json| match value {
         Json::Array(items) => items.iter().map(text).sum(),
         Json::Object(fields) => fields.values().map(text).sum(),

@@ -293,7 +293,8 @@ fn mission(node: &Node, expansion: Option<Expansion>) -> Result<Expanded, Fail> 
         Mode::Text | Mode::Combined => prompt::expand_in_words,
         Mode::Content | Mode::ToolCall => prompt::expand,
     };
-    expand(&options.prompt, &node.context, expansion, options.on_missing, options.firewall)
+    let context = node.agent.for_prompt(&node.context);
+    expand(&options.prompt, &context, expansion, options.on_missing, options.firewall)
         .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
 }
 

@@ -208,9 +208,9 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         }
     }
     // A message of its own: what tools give is theirs.
-    node.book.tell(content::quoted_bytes(&warnings));
     let last = feedback::last_turn(&content::turn_info(node)).unwrap_or_default();
     let ours = prompt::blocks([feedback::warned(&warnings, &content::lens(node)), last]);
+    node.book.tell(render::framed_bytes(&ours));
     node.messages.extend((!ours.is_empty()).then(|| Message::user(ours)));
     let records: Vec<_> = batch.slots.into_iter().map(|slot| shared.recorded(slot.record)).collect();
     node.book.draft.tool_calls.extend(records.clone());

@@ -115,7 +115,6 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
             let told =
                 feedback::direct_final_invalid(&invalid, &content::turn_info(node), &content::lens(node));
             let fail = Fail { reason: Reason::DIRECT_FINAL_INVALID, ..fail };
-            node.book.tell(content::quoted_bytes(&errors));
             content::told_failed(node, shared, &fail, told)
         }
     }

@@ -321,6 +321,33 @@ fn optional_inputs_may_be_left_out_where_the_prompt_names_them() {
     let step = run(strict("Take {{n}}{{#who}} of {{who.name}}{{/who}}."), json!({}), &mut script);
     assert_eq!(step.result(), Ok(&json!("fine")));
     assert!(script.told(1).contains("Take ."), "{}", script.told(1));
+    // The same within inputs.
+    for (prompt, inputs) in [
+        ("Take {{u.name}}.", json!({"u": {}})),
+        ("Take {{u.name}}.", json!({"u": {"name": null}})),
+        ("Take {{#rows}}{{note}}{{/rows}}.", json!({"u": {}, "rows": [{}, {}]})),
+    ] {
+        let agent = Agent::builder(prompt)
+            .signature("(u {name :string?}, rows [{note :string?}]?) -> :string")
+            .output(Output::Text)
+            .on_missing(ptc_signature::OnMissing::Error)
+            .build()
+            .expect("it builds");
+        assert!(agent.validate(&inputs).is_empty(), "{prompt}: {:?}", agent.validate(&inputs));
+        let mut script = Script::new([Reply::text("fine")]);
+        assert_eq!(run(agent, inputs, &mut script).result(), Ok(&json!("fine")), "{prompt}");
+        assert!(script.told(1).contains("Take ."), "{}", script.told(1));
+    }
+}
+
+#[test]
+fn placeholders_without_a_value_stay_where_they_are_kept() {
+    let agent =
+        Agent::builder("m {{zzz}}").on_missing(ptc_signature::OnMissing::Keep).build().expect("it builds");
+    assert!(agent.validate(&json!({})).is_empty());
+    let strict =
+        Agent::builder("m {{zzz}}").on_missing(ptc_signature::OnMissing::Error).build().expect("it builds");
+    assert_eq!(strict.validate(&json!({})).len(), 1);
 }
 
 #[test]

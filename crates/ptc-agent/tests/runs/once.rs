@@ -71,7 +71,7 @@ fn samples_are_so_many_rows_with_all_their_columns() {
 }
 
 #[test]
-fn warnings_about_native_calls_are_our_words_and_stand_in_no_result() {
+fn warnings_about_native_calls_stand_in_no_result_and_in_a_block_of_their_own() {
     let t = Tool::new("t", |args| args).signature("(n :int) -> :any").unwrap();
     let agent = Agent::builder("x").output(Output::Text).tool(t).build().unwrap();
     let calls = Reply::calls(vec![call("a", "t", json!({"n": "5"}))]);
@@ -80,5 +80,6 @@ fn warnings_about_native_calls_are_our_words_and_stand_in_no_result() {
     let messages = &script.requests[1].messages;
     let [result, ours] = &messages[messages.len() - 2..] else { panic!("{messages:?}") };
     assert_eq!(result.content, "{\"n\":5}");
-    assert!(ours.content.starts_with("Warnings about calls:\n- t: n: coerced string"), "{}", ours.content);
+    let told = "Warnings about calls:\n<untrusted_ptc_output source=\"warnings\">\n- t: n: coerced string";
+    assert!(ours.content.starts_with(told), "{}", ours.content);
 }

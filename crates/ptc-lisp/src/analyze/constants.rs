@@ -137,7 +137,7 @@ fn check_duplicates<'f>(keys: impl Iterator<Item = &'f Form>, what: &str, whole:
     // Literals are short; the few long ones hold scalars, which sort.
     if keys.len() > 64 {
         let mut texts: Vec<(String, &Form)> =
-            keys.iter().filter(|key| is_scalar(key)).map(|key| (format!("{:?}", key.kind), *key)).collect();
+            keys.iter().filter(|key| is_scalar(key)).map(|key| (spelling(&key.kind), *key)).collect();
         texts.sort_by(|a, b| a.0.cmp(&b.0));
         return match texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => Err(duplicate(pair[1].1, pair[0].1, what, whole)),
@@ -150,6 +150,15 @@ fn check_duplicates<'f>(keys: impl Iterator<Item = &'f Form>, what: &str, whole:
         }
     }
     Ok(())
+}
+
+/// A scalar in one spelling for all that are equal to it.
+fn spelling(kind: &FormKind) -> String {
+    let decimal = match kind {
+        FormKind::Decimal(exact) => exact.decimal(),
+        _ => None,
+    };
+    decimal.map_or_else(|| format!("{kind:?}"), |decimal| format!("{:?}", decimal.normal()))
 }
 
 fn duplicate(again: &Form, first: &Form, what: &str, whole: &str) -> Error {
@@ -189,6 +198,8 @@ fn same_literal(a: &Form, b: &Form) -> bool {
             a.len() == b.len() && a.iter().all(|x| b.iter().any(|y| same_literal(x, y)))
         }
         (FormKind::Quote(a), FormKind::Quote(b)) => a.kind == b.kind,
+        // 1.0M and 1.00M are equal, though they print differently.
+        (FormKind::Decimal(a), FormKind::Decimal(b)) => a.compare(b).is_eq(),
         (x, y) => is_scalar(a) && is_scalar(b) && x == y,
     }
 }

@@ -321,6 +321,7 @@ const NAMESPACES: &[(&str, &str)] = &[
 /// Calls with a number of arguments that the function does not take but that of another language does.
 const ARITIES: &[(&str, usize, &str)] = &[
     ("round", 2, PLACES),
+    ("any?", 2, "(some pred coll), or (boolean (some pred coll)) for true or false"),
     ("sum", 2, "(sum-by :key rows), or (+ a b)"),
     ("avg", 2, "(avg-by :key rows), or (avg [a b])"),
     ("frequencies", 2, "(frequencies (map :key rows))"),

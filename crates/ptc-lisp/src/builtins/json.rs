@@ -7,7 +7,7 @@ use super::{Builtin, args, native, registry};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::Keys;
-use crate::json::{self, Duplicates, FaultKind, JsonFault, ReadOptions, SameKey, Unwritable, WriteOptions};
+use crate::json::{self, FaultKind, JsonFault, ReadOptions, SameKey, Unwritable, WriteOptions};
 use crate::signal::{Res, Signal};
 use crate::value::Value;
 use crate::value::walk::Parts;
@@ -16,7 +16,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "json/parse-string",
         "[s] [s key-fn]",
-        parse_string,
+        parse,
         "The value that the JSON text s spells; bad text raises. Keys are strings, or keywords if \
          key-fn is true or keyword. What is data already is given back.",
         &[
@@ -43,21 +43,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "json/parse",
         "[s & opts]",
-        parse_string,
+        parse,
         "The value that the JSON text s spells; bad text raises.",
         &[(r#"(json/parse "[1]")"#, "[1]")],
     ),
     native(
         "json/decode",
         "[s & opts]",
-        parse_string,
+        parse,
         "The value that the JSON text s spells; bad text raises.",
         &[(r#"(json/decode "{\"a\":1}" true)"#, "{:a 1}")],
     ),
     native(
         "json/read-str",
         "[s & opts]",
-        read_str,
+        parse,
         "The value that the JSON text s spells, with keyword keys for :key-fn keyword. Bad text raises.",
         &[(r#"(json/read-str "{\"a\":1}" :key-fn keyword)"#, "{:a 1}")],
     ),
@@ -85,14 +85,14 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "cheshire.core/parse-string",
         "[s] [s key-fn]",
-        read_str,
+        parse,
         "The value that the JSON text s spells, with keyword keys if key-fn is true. Bad text raises.",
         &[(r#"(cheshire.core/parse-string "{\"a\":1}" true)"#, "{:a 1}")],
     ),
     native(
         "cheshire.core/decode",
         "[s] [s key-fn]",
-        read_str,
+        parse,
         "The value that the JSON text s spells, with keyword keys if key-fn is true. Bad text raises.",
         &[(r#"(cheshire.core/decode "[1]")"#, "[1]")],
     ),
@@ -113,7 +113,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.data.json/read-str",
         "[s & opts]",
-        read_str,
+        parse,
         "The value that the JSON text s spells, with keyword keys for :key-fn keyword. Bad text raises.",
         &[(r#"(clojure.data.json/read-str "{\"a\":1}" :key-fn keyword)"#, "{:a 1}")],
     ),
@@ -189,9 +189,9 @@ fn keys(heap: &Heap, key_fn: &Value) -> Res<Keys> {
 }
 
 /// Reads a text; the error is a fault of the text.
-fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, JsonFault>> {
+fn read(heap: &mut Heap, text: &str, keys: Keys) -> Res<Result<Value, JsonFault>> {
     heap.work(1 + text.len() / 4)?;
-    let options = ReadOptions { keys, duplicates, room: heap.room(), interrupt: &heap.interrupt };
+    let options = ReadOptions { keys, room: heap.room(), interrupt: &heap.interrupt };
     match json::read(text, &options, &mut heap.names) {
         Ok((value, bytes)) => {
             heap.allocated(bytes);
@@ -203,26 +203,18 @@ fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<
     }
 }
 
-fn parse_string(heap: &mut Heap, args: &mut [Value]) -> Res {
-    parse(heap, args, Duplicates::First)
-}
-
 fn parse_lines(heap: &mut Heap, args: &mut [Value]) -> Res {
     let keys = options(heap, args)?.keys;
     let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
     let mut items = Vec::new();
     for line in json::lines(text) {
-        items.push(read(heap, line, keys, Duplicates::First)?.unwrap_or(Value::Nil));
+        items.push(read(heap, line, keys)?.unwrap_or(Value::Nil));
         heap.reserve_values(1)?;
     }
     Ok(Value::vector(items))
 }
 
-fn read_str(heap: &mut Heap, args: &mut [Value]) -> Res {
-    parse(heap, args, Duplicates::Last)
-}
-
-fn parse(heap: &mut Heap, args: &mut [Value], duplicates: Duplicates) -> Res {
+fn parse(heap: &mut Heap, args: &mut [Value]) -> Res {
     let keys = options(heap, args)?.keys;
     let text = match &args[0] {
         Value::Nil => return Ok(Value::Nil),
@@ -234,7 +226,7 @@ fn parse(heap: &mut Heap, args: &mut [Value], duplicates: Duplicates) -> Res {
         other if Parts::of(other).is_some() => return Ok(args::take(args, 0)),
         _ => return args::fail(args, 0, "JSON text"),
     };
-    read(heap, text, keys, duplicates)?.map_err(|fault| fault.error(text).into())
+    read(heap, text, keys)?.map_err(|fault| fault.error(text).into())
 }
 
 fn generate_string(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -294,7 +286,7 @@ mod tests {
             (r#"(json/parse-string "1 2")"#, "error: format_error"),
             (r#"(json/parse-string "")"#, "error: format_error"),
             (r#"(try (json/parse-string "{'a': 1}") (catch Exception e :caught))"#, ":caught"),
-            (r#"(json/parse-string "{\"a\":1,\"a\":2}")"#, r#"{"a" 1}"#),
+            (r#"(json/parse-string "{\"a\":1,\"a\":2}")"#, r#"{"a" 2}"#),
             (r#"(json/read-str "{\"a\":1,\"a\":2}" :key-fn keyword)"#, "{:a 2}"),
             (r#"(json/parse-string "{\"a\":1}" keyword)"#, "{:a 1}"),
             (r#"(json/parse-string "{\"a\":1}" str)"#, r#"{"a" 1}"#),
@@ -356,6 +348,11 @@ mod tests {
             (
                 r#"(json/write-str {:m {1 :x "1" :y}})"#,
                 "JSON cannot hold a map with two keys that are one in JSON, 1 and \"1\" (at x.m)",
+            ),
+            (
+                r#"(json/write-str {:m {(java.time.LocalDate/parse "2025-01-01") 1 "2025-01-01" 2}})"#,
+                "JSON cannot hold a map with two keys that are one in JSON, \"2025-01-01\" (LocalDate) and \"2025-01-01\" \
+                 (string) (at x.m)",
             ),
             (r#"(json/parse-string "[1,\n 2,]")"#, "bad JSON at line 2, column 4: expected a value"),
         ];

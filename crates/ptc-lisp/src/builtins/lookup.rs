@@ -159,6 +159,19 @@ pub(super) fn other_key(coll: &Value, key: &Value, names: &Names) -> Option<Valu
     }
 }
 
+/// The key of the entry that reading by `key` finds under another spelling.
+pub(super) fn found_key(coll: &Value, key: &Value, names: &Names) -> Option<Value> {
+    let has = |other: &Value| match coll {
+        Value::Map(map) => map.contains(other),
+        Value::Sorted(body) if !sorted::has_function(body) => sorted::entry(body, other, names).is_some(),
+        _ => false,
+    };
+    if !matches!(coll, Value::Map(_) | Value::Sorted(_)) || has(key) {
+        return None;
+    }
+    counterparts(key, names).into_iter().flatten().find(has)
+}
+
 /// The exact value of `key` in a map, vector or nil: what `merge-with` reads.
 pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
     heap.realised(key)?;
@@ -260,7 +273,8 @@ mod tests {
             ("(update-in {\"a\" {\"n\" [1]}} [:a :n] conj 2)", "{\"a\" {\"n\" [1 2]}}"),
             ("(assoc-in {\"a\" {\"user_id\" 1}} [:a :user-id] 2)", "{\"a\" {\"user_id\" 2}}"),
             ("(set/rename-keys {:user_id 1 :b 2} {:user-id :id})", "{:b 2, :id 1}"),
-            ("(select-keys {:user_id 1 :b 2} [:user-id])", "{:user-id 1}"),
+            ("(select-keys {:user_id 1 :b 2} [:user-id])", "{:user_id 1}"),
+            (r#"(select-keys {"user_id" 1 :b 2} [:user-id :b])"#, r#"{"user_id" 1, :b 2}"#),
             ("(merge {:user_id 1} {:user-id 2})", "{:user_id 2}"),
             ("(merge {:n 1} {\"a\" 1 :a 2})", "{:n 1, \"a\" 1, :a 2}"),
             (

@@ -82,7 +82,13 @@ impl SameKey {
             };
             left = left.checked_sub(text.len())?;
             if let Some(first) = seen.insert(text, key) {
-                return Some(SameKey { first: shown(first, names), second: shown(key, names) });
+                let (one, other) = (shown(first, names), shown(key, names));
+                // A date and its text print alike: then only their types tell them apart.
+                let told = |text: String, key: &Value| format!("{text} ({})", key.type_name());
+                return Some(match one == other {
+                    true => SameKey { first: told(one, first), second: told(other, key) },
+                    false => SameKey { first: one, second: other },
+                });
             }
         }
         None

@@ -12,5 +12,5 @@ mod shapes;
 mod write;
 
 pub use keys::SameKey;
-pub use read::{Duplicates, FaultKind, JsonFault, ReadOptions, lines, read};
+pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
 pub use write::{Unwritable, WriteOptions, write};

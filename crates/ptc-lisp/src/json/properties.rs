@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Duplicates, ReadOptions, Unwritable, WriteOptions, read, write};
+use super::{ReadOptions, Unwritable, WriteOptions, read, write};
 use crate::builtins::testing::heap;
 use crate::edn;
 use crate::interchange::Keys;
@@ -71,7 +71,7 @@ proptest! {
         let (text, _) = write(&value, &names, &options).expect("JSON can hold it");
         prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
         let interrupt = crate::Interrupt::default();
-        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX, interrupt: &interrupt };
+        let options = ReadOptions { keys: Keys::Strings, room: usize::MAX, interrupt: &interrupt };
         let (back, _) = read(&text, &options, &mut names).expect("readable");
         prop_assert!(same_key(&back, &value), "{}", text);
     }
@@ -108,7 +108,7 @@ proptest! {
     fn what_is_not_json_for_another_reader_is_not_json_here(text in "[\\[\\]{}:,\"a0-9.eE+\\- \\\\nutrue]{0,12}") {
         let other = serde_json::from_str::<serde_json::Value>(&text).is_ok();
         let interrupt = crate::Interrupt::default();
-        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX, interrupt: &interrupt };
+        let options = ReadOptions { keys: Keys::Strings, room: usize::MAX, interrupt: &interrupt };
         prop_assert_eq!(read(&text, &options, &mut Names::default()).is_ok(), other, "{}", text);
     }
 

@@ -18,7 +18,24 @@ pub(super) fn for_type_error(entry: &Entry, message: &str) -> Option<String> {
     if entry.local == ".length" && message.contains(" does not have this method") {
         return Some("write (count coll)".to_owned());
     }
+    if entry.local == ".withZoneSameInstant" && message.contains("OffsetDateTime does not have this method") {
+        return Some("write (.atZoneSameInstant t zone)".to_owned());
+    }
+    if message.starts_with("argument 1 must be a ") {
+        return behind_its_arguments(entry.local, message.rsplit(' ').next()?);
+    }
     in_place_of_collection(entry, message.strip_prefix("expected a collection, got ")?)
+}
+
+/// A key or an element in front of the collection that it belongs to.
+fn behind_its_arguments(name: &str, got: &str) -> Option<String> {
+    let usual = match (name, got) {
+        ("contains?", "keyword" | "integer" | "symbol") => "(contains? coll key)",
+        ("assoc", "keyword" | "string" | "symbol") => "(assoc m key value)",
+        ("conj", "integer" | "float" | "keyword" | "string") => "(conj coll x)",
+        _ => return None,
+    };
+    Some(format!("the collection comes first: write {usual}"))
 }
 
 /// The hint for a type error of an operator that is an instruction.

@@ -469,7 +469,10 @@ fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
         Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) | Value::Range(_) => {
             error.hint("use (nth coll index), or make it a vector with vec")
         }
-        Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Bool(_) => {
+        Value::Str(_) => error.hint(
+            "there may be one pair of parentheses too many; text that is a key is looked up with (get m \"key\")",
+        ),
+        Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
             error.hint("there may be one pair of parentheses too many")
         }
         Value::Type(name) if heap.names.text(*name).ends_with("Exception") => {

@@ -19,8 +19,11 @@ const ROWS: usize = 1_000;
 const LOOKS: usize = 50_000;
 /// Keys of the other rows of a list that are looked at, so that none of a few rows is missed.
 const ALL_KEYS: usize = 200_000;
-/// Levels of nesting that are looked at.
-const DEEPEST: usize = 4;
+/// How deep nesting is looked at, in steps of which a level takes [`LEVEL`], and one where the way is narrow.
+const DEEPEST: usize = 4 * LEVEL;
+const LEVEL: usize = 4;
+/// A map with at most so many keys is a narrow way, as the wrappings of answers are.
+const NARROW: usize = 4;
 /// Work of looking at all items of lists of scalars: one for each, and more for long texts.
 const SCALARS: usize = 500_000;
 /// Keys that are told apart.
@@ -277,14 +280,14 @@ impl Column {
         for at in 0..count {
             // The first, the last, and those in between at the same distance.
             let place = if count < 2 { 0 } else { at * (items.len() - 1) / (count - 1) };
-            list.items.note_json(&items[place], looks, depth + 1);
+            list.items.note_json(&items[place], looks, depth + LEVEL);
         }
         // Lists inside of others have few items each, or are too many to look at them all.
         if items.len() > count
             && looks.lists == 1
             && let Some(record) = list.items.record.as_deref_mut().filter(|record| record.rest.is_none())
         {
-            record.note_rest(items, looks, depth + 2);
+            record.note_rest(items, looks, depth + 2 * LEVEL);
         }
         looks.lists -= 1;
     }
@@ -310,18 +313,19 @@ impl Column {
                 dictionary.keys.note(beginning(key).0, key.chars().count());
                 match looks.firewall && is_hidden_name(key) {
                     true => dictionary.values.begin(FIREWALLED),
-                    false => dictionary.values.note_always(value, looks, depth + 1),
+                    false => dictionary.values.note_always(value, looks, depth + LEVEL),
                 }
             }
             return;
         }
         let record = self.record.get_or_insert_default();
         record.maps += 1;
+        let deeper = depth + level(fields.len());
         for (key, value) in fields {
             let Some(column) = record.field(key) else { return };
             match looks.firewall && is_hidden_name(key) {
                 true => column.begin(FIREWALLED),
-                false => column.note_always(value, looks, depth + 1),
+                false => column.note_always(value, looks, deeper),
             }
         }
     }
@@ -370,7 +374,7 @@ impl Column {
         list.open |= part.open;
         list.first = true;
         if depth < DEEPEST {
-            part.items.iter().for_each(|item| list.items.note_view(item, true, depth + 1));
+            part.items.iter().for_each(|item| list.items.note_view(item, true, depth + LEVEL));
         }
     }
 
@@ -392,7 +396,7 @@ impl Column {
                 let text = field_name(key).map_or_else(|| key_text(key), str::to_owned);
                 dictionary.looked += 1;
                 dictionary.keys.note(beginning(&text).0, text.chars().count());
-                dictionary.values.note_view(value, in_list, depth + 1);
+                dictionary.values.note_view(value, in_list, depth + LEVEL);
             }
             return;
         }
@@ -401,7 +405,7 @@ impl Column {
         for (key, value) in entries {
             let Some(name) = field_name(key) else { continue };
             let Some(column) = record.field(name) else { return };
-            column.note_view(value, in_list, depth + 1);
+            column.note_view(value, in_list, depth + level(entries.len()));
         }
     }
 
@@ -424,20 +428,27 @@ impl Column {
         (line, record.lines(most))
     }
 
+    /// Whether there are maps in it.
+    fn is_nested(&self) -> bool {
+        self.record.is_some()
+            || self.dictionary.is_some()
+            || self.list.as_ref().is_some_and(|list| list.items.is_nested())
+    }
+
     fn is_record(&self) -> bool {
         self.record.is_some() && self.kinds == ["map"] && self.dictionary.is_none()
     }
 
     /// What the values are, on a part of a line.
     fn describe(&self) -> String {
-        self.described(None)
+        self.described(None, INLINE)
     }
 
-    /// The same with one more note.
-    fn described(&self, note: Option<String>) -> String {
+    /// The same with one more note, and maps in at most so many bytes.
+    fn described(&self, note: Option<String>, most: usize) -> String {
         let mut notes = self.notes();
         notes.extend(note);
-        let what = self.what();
+        let what = self.what(most);
         if notes.is_empty() { what } else { format!("{what} ({})", notes.join(", ")) }
     }
 
@@ -450,11 +461,11 @@ impl Column {
     }
 
     /// Kinds, with what is known of each.
-    fn what(&self) -> String {
+    fn what(&self, most: usize) -> String {
         if self.kinds.is_empty() {
             return if self.values > 0 { "nil" } else { "any" }.to_owned();
         }
-        self.merged_kinds().into_iter().map(|kind| self.kind(kind)).collect::<Vec<_>>().join(" or ")
+        self.merged_kinds().into_iter().map(|kind| self.kind(kind, most)).collect::<Vec<_>>().join(" or ")
     }
 
     /// The kinds, of which integers and floats together are numbers.
@@ -464,23 +475,25 @@ impl Column {
         kinds.map(|kind| if mixed && kind == "float" { "number" } else { kind }).collect()
     }
 
-    fn kind(&self, kind: &'static str) -> String {
+    fn kind(&self, kind: &'static str, most: usize) -> String {
         let more = match kind {
             "int" | "float" | "number" => self.range.and_then(|(low, high)| range(low, high)),
-            "list" | "set" => return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind)),
-            "map" => return self.maps(),
+            "list" | "set" => {
+                return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind, most));
+            }
+            "map" => return self.maps(most),
             _ if self.kinds.contains(&"string") && kind != "string" => None,
             _ => self.texts.told(),
         };
         more.map_or(kind.to_owned(), |more| format!("{kind} {more}"))
     }
 
-    fn maps(&self) -> String {
+    fn maps(&self, most: usize) -> String {
         let record = self.record.as_deref().map(|record| match record.has_data_for_keys() {
             true => record.data_keys(),
-            false => record.inline(),
+            false => record.inline(most),
         });
-        let dictionary = self.dictionary.as_deref().map(Dictionary::describe);
+        let dictionary = self.dictionary.as_deref().map(|dictionary| dictionary.describe(most));
         let all: Vec<String> = dictionary.into_iter().chain(record).collect();
         if all.is_empty() { "map".to_owned() } else { all.join(" or ") }
     }
@@ -491,7 +504,9 @@ impl Column {
             notes.push(format!("{} nil", share(self.nils, self.values)));
         }
         let distinct = self.distinct.len();
-        if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values && !self.cut {
+        // Only texts and numbers are told apart.
+        let comparable = !self.kinds.iter().any(|kind| ["bool", "list", "set", "map"].contains(kind));
+        if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values && !self.cut && comparable {
             notes.push(format!("{distinct} distinct"));
         }
         notes
@@ -553,13 +568,13 @@ impl List {
         format!("list of {}{more} maps{looks}", grouped(self.total))
     }
 
-    fn describe(&self, kind: &str) -> String {
+    fn describe(&self, kind: &str, most: usize) -> String {
         let looked = self.items.values;
         let note = (looked < self.total || self.open)
             .then(|| format!("{}{} looked at", if self.first { "the first " } else { "" }, grouped(looked)));
         let items = match looked {
             0 => String::new(),
-            _ => format!(" of {}", self.items.described(note)),
+            _ => format!(" of {}", self.items.described(note, most)),
         };
         match self.lists {
             1 => format!("{kind}[{}{}]{items}", grouped(self.total), if self.open { "+" } else { "" }),
@@ -569,11 +584,11 @@ impl List {
 }
 
 impl Dictionary {
-    fn describe(&self) -> String {
+    fn describe(&self, most: usize) -> String {
         let note = (self.looked < self.total)
             .then(|| format!("{} of {} entries looked at", grouped(self.looked), grouped(self.total)));
         let keys = self.keys.told().unwrap_or_default();
-        format!("map from keys {keys} to {}", self.values.described(note))
+        format!("map from keys {keys} to {}", self.values.described(note, most))
     }
 }
 
@@ -582,11 +597,12 @@ impl Record {
     /// as fit.
     fn lines(&self, most: usize) -> Vec<String> {
         let bytes = |lines: &[String]| lines.iter().map(|line| line.len() + 2).sum::<usize>();
-        let full: Vec<String> = self.fields.iter().map(|field| self.field_text(field, true)).collect();
+        let room = self.room(most);
+        let full: Vec<String> = self.fields.iter().map(|field| self.field_text(field, Some(room))).collect();
         if bytes(&full) <= most && !self.more {
             return full;
         }
-        let brief: Vec<String> = self.fields.iter().map(|field| self.field_text(field, false)).collect();
+        let brief: Vec<String> = self.fields.iter().map(|field| self.field_text(field, None)).collect();
         let mut left = most;
         let mut lines: Vec<String> = Vec::new();
         for line in &brief {
@@ -602,8 +618,22 @@ impl Record {
         lines
     }
 
-    fn field_text(&self, (key, column): &(String, Column), full: bool) -> String {
-        let mut notes = if full { column.notes() } else { Vec::new() };
+    /// How many bytes each map in the fields may have: where the way is narrow, what the others leave of the room.
+    fn room(&self, most: usize) -> usize {
+        /// Bytes of a field beside its key and its map.
+        const AROUND: usize = 24;
+        if self.fields.len() > NARROW {
+            return INLINE.min(most);
+        }
+        let (inner, plain): (Vec<_>, Vec<_>) = self.fields.iter().partition(|(_, column)| column.is_nested());
+        let taken = plain.iter().map(|field| self.field_text(field, Some(0)).len()).sum::<usize>()
+            + inner.iter().map(|(key, _)| key.len() + AROUND).sum::<usize>();
+        most.saturating_sub(taken) / inner.len().max(1)
+    }
+
+    /// A key, and what is known of its values, with maps in at most so many bytes; else only their kinds.
+    fn field_text(&self, (key, column): &(String, Column), inner: Option<usize>) -> String {
+        let mut notes = if inner.is_some() { column.notes() } else { Vec::new() };
         let maps = self.maps_for(key);
         if column.values < maps {
             notes.insert(0, format!("in {}", share(column.values, maps)));
@@ -612,7 +642,7 @@ impl Record {
             true => format!("<key of {} characters>", grouped(key.chars().count())),
             false => key_text(&View::Keyword(key.clone())),
         };
-        let what = if full { column.what() } else { column.merged_kinds().join(" or ") };
+        let what = inner.map_or_else(|| column.merged_kinds().join(" or "), |most| column.what(most));
         let what = if what.is_empty() { "nil".to_owned() } else { what };
         match notes.is_empty() {
             true => format!("{key} {what}"),
@@ -620,8 +650,8 @@ impl Record {
         }
     }
 
-    fn inline(&self) -> String {
-        format!("{{{}}}", self.lines(INLINE).join(", "))
+    fn inline(&self, most: usize) -> String {
+        format!("{{{}}}", self.lines(most).join(", "))
     }
 
     fn schema(&self) -> (Json, bool) {
@@ -653,6 +683,11 @@ impl Record {
         }
         (schema, cut)
     }
+}
+
+/// How much deeper the values of a map with so many keys are.
+fn level(keys: usize) -> usize {
+    if keys <= NARROW { 1 } else { LEVEL }
 }
 
 /// The name of a kind in JSON Schema.

@@ -197,3 +197,31 @@ fn schemas_tell_all_keys_with_types_and_shares_and_nothing_of_values() {
     assert_eq!(of(json!([])).json, json!({"type": "array", "items": {}}));
     assert_eq!(of(json!(["a", 1])).json, json!({"type": "array", "items": {"type": "string or integer"}}));
 }
+
+#[test]
+fn narrow_ways_are_followed_to_the_columns_at_their_end() {
+    let issues =
+        json!({"data": {"repository": {"issues": {"totalCount": 1, "nodes": [{"id": 1, "title": "x"}]}}}});
+    let told = "map of 1 key: {:data {:repository {:issues {:totalCount int, :nodes list[1] of {:id int, :title string \"a\"}}}}}";
+    assert_eq!(of(&issues).on_a_line(), told);
+    let users = json!([{"user": {"profile": {"address": {"city": "Rome", "zip": "00100"}}}}]);
+    let told = "list of 1 maps: {:user {:profile {:address {:city string \"Aaaa\", :zip string \"99999\"}}}}";
+    assert_eq!(of(&users).on_a_line(), told);
+    // Rows with many columns, within the room that there is.
+    let row: Json = Json::Object((0..40).map(|at| (format!("column_{at}"), json!("some text"))).collect());
+    let wide = json!({"data": {"viewer": {"nodes": [row]}}});
+    let whole = of(&wide).on_a_line();
+    assert!(whole.contains(":column_39 string") && whole.len() <= MOST + 64, "{whole}");
+    let brief = Sketch::of_json(&wide, true, BRIEF).on_a_line();
+    assert!(brief.contains(":column_3 string") && brief.contains("other keys"), "{brief}");
+    assert!(brief.len() <= BRIEF + 64, "{brief}");
+    // What is looked at has an end.
+    let deep = (0..100).fold(json!(1), |inner, _| json!({ "k": inner }));
+    assert!(of(&deep).on_a_line().contains(":k map}"), "{}", of(&deep).on_a_line());
+}
+
+#[test]
+fn values_of_several_kinds_are_not_counted_as_texts_are() {
+    let mixed = of(&json!([1, "two", {"k": "v"}, null])).on_a_line();
+    assert!(!mixed.contains("distinct") && mixed.contains("25% nil"), "{mixed}");
+}
