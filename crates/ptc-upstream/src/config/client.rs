@@ -3,7 +3,7 @@
 //! has no meaning here is noted; what would mean something else here is a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -436,13 +436,20 @@ impl<'b> Reader<'b> {
 
     /// What stands between `${` and `}`.
     fn part(&self, inside: &str) -> Result<Part, (&'static str, String)> {
-        let workspace = || Part::Literal(workspace(self.base).display().to_string());
+        let unknown = || {
+            ("cannot be filled in: the folder of the file is not known", "write the whole path".to_owned())
+        };
+        let workspace = || workspace(self.base).ok_or_else(unknown);
         let (name, default) = match inside.split_once(":-") {
             Some((name, default)) => (name, Some(default.to_owned())),
             None => (inside.strip_prefix("env:").unwrap_or(inside), None),
         };
         Ok(match inside {
-            "workspaceFolder" | "workspaceRoot" => workspace(),
+            "workspaceFolder" | "workspaceRoot" => Part::Literal(workspace()?.display().to_string()),
+            "workspaceFolderBasename" => {
+                let folder = workspace()?;
+                Part::Literal(folder.file_name().ok_or_else(unknown)?.to_string_lossy().into_owned())
+            }
             "userHome" => Part::variable("HOME"),
             "pathSeparator" | "/" => Part::Literal(std::path::MAIN_SEPARATOR.to_string()),
             // What `ptc setup` writes for clients in whose files `${` means itself.
@@ -552,13 +559,18 @@ fn variable(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, inside, after))
 }
 
-/// The folder that a client works in: files of it stand there, or in a folder of its own in it.
-fn workspace(base: &Path) -> PathBuf {
-    let base = std::path::absolute(base).unwrap_or_else(|_| base.to_path_buf());
-    let own = base.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    match base.parent().filter(|_| own) {
-        Some(parent) => parent.to_path_buf(),
-        None => base,
+/// The folder that a client works in: files of it stand there, or in a folder of its own in it. Nothing if it cannot be
+/// found, never a part of a path: `${workspaceFolder}/` would mean all files of the machine.
+fn workspace(base: &Path) -> Option<PathBuf> {
+    // A file that is named without a folder is in the current one.
+    let whole = std::env::current_dir().map(|here| here.join(base)).or_else(|_| std::path::absolute(base));
+    let whole = std::path::absolute(whole.ok()?).ok()?;
+    let steps_up = whole.components().any(|step| step == Component::ParentDir);
+    let folder = if steps_up { whole.canonicalize().ok()? } else { whole };
+    let own = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    match folder.parent().filter(|_| own) {
+        Some(parent) => Some(parent.to_path_buf()),
+        None => Some(folder),
     }
 }
 

@@ -149,6 +149,7 @@ fn variables_are_those_of_the_clients() {
         ("${EMPTY:-b}", "b"),
         ("${HOME:-b}", "/home/ada"),
         ("${workspaceFolder}/a", "/home/ada/shop/a"),
+        ("${workspaceFolderBasename}", "shop"),
         ("${userHome}${/}a", "/home/ada/a"),
         ("$HOME ${", "$HOME ${"),
     ] {
@@ -158,6 +159,27 @@ fn variables_are_those_of_the_clients() {
         read(json!({"mcpServers": {"x": {"command": "a", "args": ["${NOT_SET}"]}}})).expect("it is right");
     let error = Secrets::resolve_with(&config, &lookup, None).expect_err("it is not set").to_string();
     assert!(error.contains("upstream 'x', key 'args'") && error.contains("export NOT_SET"), "{error}");
+}
+
+/// A file may be named from anywhere: `mcp.json`, `./mcp.json`, `../mcp.json`, `.vscode/mcp.json`.
+#[test]
+fn the_folder_that_is_worked_in_is_absolute_however_the_file_is_named() {
+    let here = std::env::current_dir().expect("a folder");
+    let above = here.parent().expect("one above").canonicalize().expect("it is there");
+    for (base, folder) in [
+        ("", &here),
+        (".", &here),
+        (".vscode", &here),
+        ("./.cursor", &here),
+        ("..", &above),
+        ("src/../..", &above),
+    ] {
+        let file = json!({"mcpServers": {"x": {"command": "a", "args": ["${workspaceFolder}", "${workspaceFolder}/", "${workspaceFolderBasename}"]}}});
+        let config = Config::from_value(file, Path::new(base)).expect("it is right");
+        let folder = folder.to_str().expect("UTF-8");
+        let name = folder.rsplit('/').next().expect("a name");
+        assert_eq!(command(&config, "x")[1..], [folder, &format!("{folder}/"), name], "{base:?}");
+    }
 }
 
 #[test]
