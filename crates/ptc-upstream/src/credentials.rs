@@ -22,6 +22,10 @@ use crate::redact::{LARGEST, Redactor, SHORTEST, TOTAL};
 /// User names of fewer bytes are not covered on their own: `admin` is a word, not a secret.
 const SHORTEST_USER: usize = 6;
 
+/// Values of fewer bytes that a child merely inherits are not covered: nobody said that they are secrets, and `SOME_KEY=true`
+/// would cover a word.
+const SHORTEST_INHERITED: usize = 8;
+
 /// Where the values of credentials come from, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings(BTreeMap<String, Source>);
@@ -402,6 +406,12 @@ impl Filling<'_> {
     }
 
     fn environment(&mut self, stdio: &StdioConfig) -> Vec<(String, SecretString)> {
+        if stdio.inherit_env {
+            let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+            let values = named.filter(|name| is_secret_name(name)).filter_map(|name| (self.lookup)(&name));
+            let values = values.filter(|value| (SHORTEST_INHERITED..=LARGEST).contains(&value.len()));
+            self.covered.extend(values.map(SecretString::from));
+        }
         let mut filled = Vec::new();
         for (name, template) in &stdio.env {
             let Some(value) = self.fill("env", &format!("{name:?}"), template) else { continue };

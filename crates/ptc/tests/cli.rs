@@ -60,6 +60,8 @@ mod resume;
 mod setup;
 #[path = "cli/setup_places.rs"]
 mod setup_places;
+#[path = "cli/setup_rules.rs"]
+mod setup_rules;
 #[path = "shared/shell_server.rs"]
 mod shell_server;
 #[path = "../../ptc-store/tests/it/skip.rs"]

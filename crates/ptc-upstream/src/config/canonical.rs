@@ -28,6 +28,7 @@ impl UpstreamConfig {
             approval,
             tools,
             max_response_bytes: _,
+            call_timeout: _,
             transport,
         } = self;
         let effects: Map<String, Json> =
@@ -64,14 +65,19 @@ fn reached(transport: &TransportConfig) -> Json {
 }
 
 fn process(config: &StdioConfig) -> Json {
-    let StdioConfig { command, args, env, directory, handshake_timeout: _ } = config;
+    let StdioConfig { command, args, env, inherit_env, directory, handshake_timeout: _ } = config;
     let env: Map<String, Json> = env.iter().map(|(name, value)| (name.clone(), template(value))).collect();
-    json!({
+    let mut process = json!({
         "command": template(command),
         "args": args.iter().map(template).collect::<Vec<_>>(),
         "env": env,
         "directory": directory.as_deref().map(whole),
-    })
+    });
+    // Only where it is said: others keep the form that they had before there was such a setting.
+    if *inherit_env {
+        process["inherit_env"] = true.into();
+    }
+    process
 }
 
 fn endpoint(to: &Endpoint) -> Json {
@@ -231,6 +237,7 @@ mod tests {
             ("request_timeout_ms", json!(1_000)),
             ("connect_timeout_ms", json!(1_000)),
             ("handshake_timeout_ms", json!(1_000)),
+            ("call_timeout_ms", json!(1_000)),
         ];
         let other = [
             ("url", json!("https://other.example/mcp")),
@@ -253,6 +260,17 @@ mod tests {
         for setting in &other {
             assert_ne!(with(setting), before, "{setting:?}");
         }
+    }
+
+    #[test]
+    fn an_environment_that_is_inherited_is_another_one() {
+        let child = |more: Json| {
+            let mut child = kinds()[0].0.clone();
+            child["inherit_env"] = more;
+            digest(&read(&child))
+        };
+        assert_eq!(child(json!(false)), digest(&read(&kinds()[0].0)));
+        assert_ne!(child(json!(true)), child(json!(false)));
     }
 
     #[test]

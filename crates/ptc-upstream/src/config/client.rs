@@ -3,7 +3,7 @@
 //! has no meaning here is noted; what would mean something else here is a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -12,9 +12,9 @@ use ptc_system::environment::{self, Part, Template, is_secret_name, is_variable}
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
-use super::fields::kind;
+use super::fields::{Fields, kind};
 use super::headers::{FRAMING, PROTOCOL, SECRET, is_token, is_value};
-use super::parse::{CONNECT_MS, HTTP_HANDSHAKE_MS, REQUEST_MS, STDIO_HANDSHAKE_MS, name_fault};
+use super::parse::{CONNECT_MS, HTTP_HANDSHAKE_MS, STDIO_HANDSHAKE_MS, call_timeout, name_fault, request_ms};
 use super::problem::{ConfigError, Problem};
 use super::{
     ApprovalRules, AuthRule, Config, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, Scheme, StdioConfig,
@@ -47,6 +47,9 @@ const WITHOUT_MEANING: &[&str] = &[
     "trust",
     "version",
 ];
+
+/// Settings of ours that may stand beside those of a client.
+const OUR_KEYS: &[&str] = &["approval", "call_timeout_ms", "handshake_timeout_ms", "inherit_env"];
 
 /// The servers in the file of a client; `None` if it is none.
 pub fn servers(value: &Json) -> Option<Map<String, Json>> {
@@ -106,6 +109,14 @@ pub fn flat(mut fields: Map<String, Json>) -> Map<String, Json> {
 
 /// Headers as they are, names in lower case.
 type Literal = Vec<(String, String)>;
+
+/// What an entry says in our words.
+struct Ours {
+    approval: ApprovalRules,
+    call_timeout: Option<Duration>,
+    handshake_timeout: Option<Duration>,
+    inherit_env: bool,
+}
 
 /// How an entry reaches its server.
 enum Reach {
@@ -170,13 +181,14 @@ impl<'b> Reader<'b> {
             self.note(format!("server '{given}'"), "is switched off and was left out");
             return None;
         }
-        let reach = self.reach(&mut entry)?;
+        let reach = self.reach(&mut entry);
         let description = self.text(&mut entry, &["description"]);
         let tools = self.tools(&mut entry);
-        let transport = match reach {
-            Reach::Stdio => self.stdio(&mut entry).map(TransportConfig::Stdio),
-            Reach::Http => self.http(&mut entry, false).map(TransportConfig::Http),
-            Reach::Sse => self.http(&mut entry, true).map(TransportConfig::Http),
+        let ours = self.ours(&mut entry);
+        let transport = match reach? {
+            Reach::Stdio => self.stdio(&mut entry, &ours).map(TransportConfig::Stdio),
+            Reach::Http => self.http(&mut entry, &ours, false).map(TransportConfig::Http),
+            Reach::Sse => self.http(&mut entry, &ours, true).map(TransportConfig::Http),
         };
         self.close(entry.fields.keys().map(|key| (key.clone(), entry.place(key))).collect());
         Some(UpstreamConfig {
@@ -184,9 +196,10 @@ impl<'b> Reader<'b> {
             description,
             tags: Vec::new(),
             effects: BTreeMap::new(),
-            approval: ApprovalRules::default(),
+            approval: ours.approval,
             tools,
             max_response_bytes: MAX_RESPONSE_BYTES,
+            call_timeout: ours.call_timeout,
             transport: transport?,
         })
     }
@@ -225,17 +238,21 @@ impl<'b> Reader<'b> {
     fn reach(&mut self, entry: &mut Entry) -> Option<Reach> {
         let word = self.text(entry, &["type", "transport", "transportType"]);
         let has = |key: &str| entry.fields.contains_key(key);
+        let is_far = || has("url") || has("httpUrl") || has("serverUrl");
         Some(match word.as_deref() {
             Some("stdio" | "local") => Reach::Stdio,
             Some("http" | "streamable-http" | "streamable_http" | "streamableHttp" | "remote") => Reach::Http,
             Some("sse") => Reach::Sse,
             Some(other) => {
                 let message = format!("does not know {other:?}");
+                let likely = if has("command") { Reach::Stdio } else { Reach::Http };
+                let is_clear = has("command") || is_far();
                 self.problem(entry.place("type"), message, "use \"stdio\", \"http\" or \"sse\"");
-                return None;
+                // What else is wrong is told at once.
+                return is_clear.then_some(likely);
             }
             None if has("command") => Reach::Stdio,
-            None if has("url") || has("httpUrl") || has("serverUrl") => Reach::Http,
+            None if is_far() => Reach::Http,
             None => {
                 let fix = "add \"command\" for a program or \"url\" for a server";
                 self.problem(format!("server '{}'", entry.name), "has neither \"command\" nor \"url\"", fix);
@@ -254,22 +271,32 @@ impl<'b> Reader<'b> {
         }
     }
 
-    fn stdio(&mut self, entry: &mut Entry) -> Option<StdioConfig> {
-        // A list has the arguments in it.
-        let mut words = match entry.fields.get("command") {
-            Some(Json::Array(_)) => self.texts(entry, &["command"])?,
-            _ => vec![self.text(entry, &["command"])?],
+    /// Settings of ours, which `ptc setup` writes beside those of the client.
+    fn ours(&mut self, entry: &mut Entry) -> Ours {
+        let own =
+            OUR_KEYS.iter().filter_map(|key| Some(((*key).to_owned(), entry.fields.shift_remove(*key)?)));
+        let own = Json::Object(own.collect());
+        let mut fields = Fields::open(format!("server '{}'", entry.name), own, &mut self.problems);
+        let handshake = fields
+            .has("handshake_timeout_ms")
+            .then(|| fields.millis("handshake_timeout_ms", STDIO_HANDSHAKE_MS));
+        let ours = Ours {
+            approval: ApprovalRules::parse(&mut fields),
+            call_timeout: call_timeout(&mut fields),
+            handshake_timeout: handshake,
+            inherit_env: fields.flag("inherit_env"),
         };
-        words.extend(self.texts(entry, &["args"]).unwrap_or_default());
-        let words: Vec<Option<Template>> =
-            words.iter().map(|word| self.template(entry.place("args"), word)).collect();
-        let mut words = words.into_iter().collect::<Option<Vec<Template>>>()?.into_iter();
-        let command = words.next()?;
+        fields.close();
+        ours
+    }
+
+    fn stdio(&mut self, entry: &mut Entry, ours: &Ours) -> Option<StdioConfig> {
+        let words = self.words(entry);
         let mut env = BTreeMap::new();
         for (name, text) in self.text_map(entry, &["env", "environment"]) {
-            let template = self.template(entry.place("env"), &text)?;
+            let template = self.template(entry.place("env"), &text);
             match environment::is_name(&name) {
-                true => drop(env.insert(name, template)),
+                true => env.extend(template.map(|template| (name, template))),
                 false => self.problem(
                     entry.place("env"),
                     format!("{name:?} cannot be the name of a variable"),
@@ -278,19 +305,42 @@ impl<'b> Reader<'b> {
             }
         }
         let directory = match self.text(entry, &["cwd", "cd"]) {
-            Some(text) => Some(self.base.join(self.filled(entry.place("cwd"), &text)?)),
-            None => None,
+            Some(text) => self.filled(entry.place("cwd"), &text).map(|folder| Some(self.base.join(folder))),
+            None => Some(None),
         };
+        let mut words = words?.into_iter();
         Some(StdioConfig {
-            command,
+            command: words.next()?,
             args: words.collect(),
             env,
-            directory,
-            handshake_timeout: Duration::from_millis(STDIO_HANDSHAKE_MS),
+            inherit_env: ours.inherit_env,
+            directory: directory?,
+            handshake_timeout: ours.handshake_timeout.unwrap_or(Duration::from_millis(STDIO_HANDSHAKE_MS)),
         })
     }
 
-    fn http(&mut self, entry: &mut Entry, legacy_sse: bool) -> Option<HttpConfig> {
+    /// The command and its arguments.
+    fn words(&mut self, entry: &mut Entry) -> Option<Vec<Template>> {
+        if !entry.fields.contains_key("command") {
+            self.problem(entry.place("command"), "is missing", "add \"command\": \"npx\"");
+        }
+        // A list has the arguments in it.
+        let command = match entry.fields.get("command") {
+            Some(Json::Array(_)) => self.texts(entry, &["command"]),
+            _ => self.text(entry, &["command"]).map(|command| vec![command]),
+        };
+        let is_empty = |words: &Vec<String>| words.first().is_none_or(|command| command.trim().is_empty());
+        if command.as_ref().is_some_and(is_empty) {
+            self.problem(entry.place("command"), "is empty", "write something like \"npx\"");
+        }
+        let args = self.texts(entry, &["args"]).unwrap_or_default();
+        let words = command.iter().flatten().chain(&args);
+        let words: Vec<Option<Template>> =
+            words.map(|word| self.template(entry.place("args"), word)).collect();
+        words.into_iter().collect()
+    }
+
+    fn http(&mut self, entry: &mut Entry, ours: &Ours, legacy_sse: bool) -> Option<HttpConfig> {
         let Some((key, value)) = entry.take(&["url", "httpUrl", "serverUrl"]) else {
             self.problem(entry.place("url"), "is missing", "add \"url\": \"https://example.com/mcp\"");
             return None;
@@ -299,8 +349,9 @@ impl<'b> Reader<'b> {
             self.problem(entry.place(key), format!("must be a string, not {}", kind(&value)), "");
             return None;
         };
-        let url = self.url(entry, key, &text)?;
-        let (static_headers, auth) = self.headers(entry)?;
+        let url = self.url(entry, key, &text);
+        let (static_headers, auth) = self.headers(entry);
+        let url = url?;
         let near = is_loopback(&url);
         if url.scheme() == "http" && !near && !auth.is_empty() {
             let fix = "use an https:// address; or write it as one of our upstreams with \"allow_insecure_auth\": true";
@@ -318,9 +369,9 @@ impl<'b> Reader<'b> {
                 auth,
                 static_headers,
                 connect_timeout: Duration::from_millis(CONNECT_MS),
-                request_timeout: Duration::from_millis(REQUEST_MS),
+                request_timeout: Duration::from_millis(request_ms(ours.call_timeout)),
             },
-            handshake_timeout: Duration::from_millis(HTTP_HANDSHAKE_MS),
+            handshake_timeout: ours.handshake_timeout.unwrap_or(Duration::from_millis(HTTP_HANDSHAKE_MS)),
             legacy_sse,
         })
     }
@@ -351,7 +402,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Literal headers, and those that carry secrets.
-    fn headers(&mut self, entry: &mut Entry) -> Option<(Literal, Vec<AuthRule>)> {
+    fn headers(&mut self, entry: &mut Entry) -> (Literal, Vec<AuthRule>) {
         let (mut literal, mut auth) = (Literal::new(), Vec::<AuthRule>::new());
         for (name, text) in self.text_map(entry, &["headers", "http_headers"]) {
             let place = entry.place("headers");
@@ -370,7 +421,7 @@ impl<'b> Reader<'b> {
                 self.problem(place, format!("the header {name:?} stands there twice"), "keep one");
                 continue;
             }
-            let template = self.template(place.clone(), &text)?;
+            let Some(template) = self.template(place.clone(), &text) else { continue };
             let secret = SECRET.contains(&lower.as_str()) || is_secret_name(&lower.replace('-', "_"));
             if !secret && template.variables().next().is_none() {
                 if !is_value(&text) {
@@ -384,9 +435,9 @@ impl<'b> Reader<'b> {
                 literal.push((lower, text));
                 continue;
             }
-            auth.push(self.secret_header(&entry.name, lower, &text, place)?);
+            auth.extend(self.secret_header(&entry.name, lower, &text, place));
         }
-        Some((literal, auth))
+        (literal, auth)
     }
 
     /// The scheme of a header and a credential for what is secret of it, so that just that is covered.
@@ -436,13 +487,20 @@ impl<'b> Reader<'b> {
 
     /// What stands between `${` and `}`.
     fn part(&self, inside: &str) -> Result<Part, (&'static str, String)> {
-        let workspace = || Part::Literal(workspace(self.base).display().to_string());
+        let unknown = || {
+            ("cannot be filled in: the folder of the file is not known", "write the whole path".to_owned())
+        };
+        let workspace = || workspace(self.base).ok_or_else(unknown);
         let (name, default) = match inside.split_once(":-") {
             Some((name, default)) => (name, Some(default.to_owned())),
             None => (inside.strip_prefix("env:").unwrap_or(inside), None),
         };
         Ok(match inside {
-            "workspaceFolder" | "workspaceRoot" => workspace(),
+            "workspaceFolder" | "workspaceRoot" => Part::Literal(workspace()?.display().to_string()),
+            "workspaceFolderBasename" => {
+                let folder = workspace()?;
+                Part::Literal(folder.file_name().ok_or_else(unknown)?.to_string_lossy().into_owned())
+            }
             "userHome" => Part::variable("HOME"),
             "pathSeparator" | "/" => Part::Literal(std::path::MAIN_SEPARATOR.to_string()),
             // What `ptc setup` writes for clients in whose files `${` means itself.
@@ -528,6 +586,10 @@ impl<'b> Reader<'b> {
     fn close(&mut self, left: Vec<(String, String)>) {
         for (key, place) in left {
             let message = match WITHOUT_MEANING.contains(&key.as_str()) {
+                // Clients count it in milliseconds or seconds, and from the start or for each call.
+                true if key.contains("timeout") => {
+                    "is a setting of the client; \"call_timeout_ms\" says here how long a call may take"
+                }
                 true => "is a setting of the client and has no meaning here",
                 false => "is not known here and was left out",
             };
@@ -552,13 +614,19 @@ fn variable(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, inside, after))
 }
 
-/// The folder that a client works in: files of it stand there, or in a folder of its own in it.
-fn workspace(base: &Path) -> PathBuf {
-    let base = std::path::absolute(base).unwrap_or_else(|_| base.to_path_buf());
-    let own = base.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    match base.parent().filter(|_| own) {
-        Some(parent) => parent.to_path_buf(),
-        None => base,
+/// The folder that a client works in: files of it stand there, or in a folder of its own in it. Nothing if it cannot be
+/// found, never a part of a path: `${workspaceFolder}/` would mean all files of the machine.
+fn workspace(base: &Path) -> Option<PathBuf> {
+    // A file that is named without a folder is in the current one.
+    let whole = std::env::current_dir().map(|here| here.join(base)).or_else(|_| std::path::absolute(base));
+    // Without the mark that joining nothing leaves at the end.
+    let whole: PathBuf = std::path::absolute(whole.ok()?).ok()?.components().collect();
+    let steps_up = whole.components().any(|step| step == Component::ParentDir);
+    let folder = if steps_up { whole.canonicalize().ok()? } else { whole };
+    let own = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    match folder.parent().filter(|_| own) {
+        Some(parent) => Some(parent.to_path_buf()),
+        None => Some(folder),
     }
 }
 

@@ -70,6 +70,8 @@ pub struct UpstreamConfig {
     pub tools: ToolFilter,
     /// How large an answer may be before it is decoded; the runtime's own cap applies too.
     pub max_response_bytes: usize,
+    /// How long one call may take, in place of what holds for all upstreams.
+    pub call_timeout: Option<Duration>,
     /// How it is reached.
     pub transport: TransportConfig,
 }
@@ -162,6 +164,8 @@ pub struct StdioConfig {
     pub args: Vec<Template>,
     /// What is added to its environment; `${VAR}` is filled in at start, never here.
     pub env: BTreeMap<String, Template>,
+    /// Whether it has our whole environment, not only what every child gets.
+    pub inherit_env: bool,
     /// The directory in which it runs.
     pub directory: Option<PathBuf>,
     /// How long starting it and shaking hands may take.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ptc_system::environment::{self, Template};
 use reqwest::Url;
@@ -26,7 +27,9 @@ pub(super) const STDIO_HANDSHAKE_MS: u64 = 60_000;
 pub(super) const HTTP_HANDSHAKE_MS: u64 = 10_000;
 /// How long connecting, and one request over HTTP, may take.
 pub(super) const CONNECT_MS: u64 = 5_000;
-pub(super) const REQUEST_MS: u64 = 30_000;
+const REQUEST_MS: u64 = 30_000;
+/// How long a call may take where nothing is said, as fixes name it.
+const CALL_MS: u64 = 5_000;
 
 const PIN_POLICIES: &[(&str, PinPolicy)] = &[("refuse", PinPolicy::Refuse), ("warn", PinPolicy::Warn)];
 
@@ -100,7 +103,9 @@ fn upstream(
         problems.push(Problem { place: place.clone(), message: fault.to_owned(), fix });
     }
     let mut fields = Fields::open(place, value, problems);
-    let Some(kind) = transport_kind(&mut fields) else {
+    let told = transport_kind(&mut fields);
+    // What else is wrong is told at once, where it can be seen what was meant.
+    let Some(kind) = told.or_else(|| likely_kind(&fields)) else {
         fields.abandon();
         return None;
     };
@@ -112,14 +117,41 @@ fn upstream(
     let tools = ToolFilter { include, exclude: fields.texts("exclude_tools").into_iter().collect() };
     let max_response_bytes =
         fields.number("max_response_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE) as usize;
+    let call_timeout = call_timeout(&mut fields);
     let transport = match kind {
         Kind::Stdio => stdio(&mut fields, base).map(TransportConfig::Stdio),
-        Kind::Http => http(&mut fields, bindings).map(TransportConfig::Http),
-        Kind::OpenApi => openapi(&mut fields, base, bindings).map(TransportConfig::OpenApi),
+        Kind::Http => http(&mut fields, bindings, call_timeout).map(TransportConfig::Http),
+        Kind::OpenApi => openapi(&mut fields, base, bindings, call_timeout).map(TransportConfig::OpenApi),
     };
     fields.close();
-    let transport = transport?;
-    Some(UpstreamConfig { name, description, tags, effects, approval, tools, max_response_bytes, transport })
+    let transport = transport.filter(|_| told.is_some())?;
+    Some(UpstreamConfig {
+        name,
+        description,
+        tags,
+        effects,
+        approval,
+        tools,
+        max_response_bytes,
+        call_timeout,
+        transport,
+    })
+}
+
+/// How long one call may take, if it is said.
+pub(super) fn call_timeout(fields: &mut Fields) -> Option<Duration> {
+    fields.has("call_timeout_ms").then(|| fields.millis("call_timeout_ms", CALL_MS))
+}
+
+/// How long one request over HTTP may take if nothing else is said: as long as the call that it is for.
+pub(super) fn request_ms(call: Option<Duration>) -> u64 {
+    call.map_or(REQUEST_MS, |call| REQUEST_MS.max(call.as_millis() as u64))
+}
+
+/// The transport that the other keys are for.
+fn likely_kind(fields: &Fields) -> Option<Kind> {
+    let keys = [("command", Kind::Stdio), ("url", Kind::Http), ("base_url", Kind::OpenApi)];
+    keys.into_iter().find(|(key, _)| fields.has(key)).map(|(_, kind)| kind)
 }
 
 pub(super) fn name_fault(name: &str) -> Option<&'static str> {
@@ -184,6 +216,7 @@ fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
             }
         }
     }
+    let inherit_env = fields.flag("inherit_env");
     let directory = fields.text("cd").map(|directory| base.join(directory));
     let handshake_timeout = fields.millis("handshake_timeout_ms", STDIO_HANDSHAKE_MS);
     for key in ["url", "auth", "static_headers"] {
@@ -192,24 +225,37 @@ fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
             fields.take(key);
         }
     }
-    Some(StdioConfig { command: command?.as_str().into(), args, env, directory, handshake_timeout })
+    Some(StdioConfig {
+        command: command?.as_str().into(),
+        args,
+        env,
+        inherit_env,
+        directory,
+        handshake_timeout,
+    })
 }
 
-fn http(fields: &mut Fields, bindings: &Bindings) -> Option<HttpConfig> {
-    let endpoint = endpoint(fields, "url", "https://example.com/mcp", bindings);
+fn http(fields: &mut Fields, bindings: &Bindings, call: Option<Duration>) -> Option<HttpConfig> {
+    let endpoint = endpoint(fields, "url", "https://example.com/mcp", bindings, call);
     let handshake_timeout = fields.millis("handshake_timeout_ms", HTTP_HANDSHAKE_MS);
     let legacy_sse = fields.flag("legacy_sse");
     Some(HttpConfig { endpoint: endpoint?, handshake_timeout, legacy_sse })
 }
 
-fn endpoint(fields: &mut Fields, key: &'static str, example: &str, bindings: &Bindings) -> Option<Endpoint> {
+fn endpoint(
+    fields: &mut Fields,
+    key: &'static str,
+    example: &str,
+    bindings: &Bindings,
+    call: Option<Duration>,
+) -> Option<Endpoint> {
     let allow_insecure_http = fields.flag("allow_insecure_http");
     let allow_insecure_auth = fields.flag("allow_insecure_auth");
     let text = fields.required_text(key, example);
     let static_headers = headers::static_headers(fields);
     let auth = headers::auth(fields, &static_headers, bindings);
     let connect_timeout = fields.millis("connect_timeout_ms", CONNECT_MS);
-    let request_timeout = fields.millis("request_timeout_ms", REQUEST_MS);
+    let request_timeout = fields.millis("request_timeout_ms", request_ms(call));
     let url = text.and_then(|text| address(fields, key, &text, allow_insecure_http))?;
     if url.scheme() == "http" && !auth.is_empty() && !allow_insecure_auth {
         let message = "would send credentials over plain HTTP";
@@ -267,8 +313,13 @@ fn address(fields: &mut Fields, key: &str, text: &str, allow_insecure: bool) -> 
     Some(url)
 }
 
-fn openapi(fields: &mut Fields, base: &Path, bindings: &Bindings) -> Option<OpenApiConfig> {
-    let endpoint = endpoint(fields, "base_url", "https://api.example.com", bindings);
+fn openapi(
+    fields: &mut Fields,
+    base: &Path,
+    bindings: &Bindings,
+    call: Option<Duration>,
+) -> Option<OpenApiConfig> {
+    let endpoint = endpoint(fields, "base_url", "https://api.example.com", bindings, call);
     let allow_schema_auth = fields.flag("allow_schema_auth");
     let schema = schema(fields, base, endpoint.as_ref(), allow_schema_auth);
     let schema_max_bytes = fields.number("schema_max_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE);

@@ -2,6 +2,7 @@
 //! stream kept in part, and ended with everything that it started.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -79,8 +80,12 @@ impl Process {
         let program = find_program(name, stdio.directory.as_deref(), path.as_deref())
             .ok_or_else(|| unavailable(format!("command not found: {}", stdio.command)))?;
         let mut command = Command::new(program);
-        command.args(args).env_clear();
-        command.envs(environment::inherited());
+        command.args(args);
+        match stdio.inherit_env {
+            // What is set for this program itself is no matter of its children.
+            true => own_settings().for_each(|name| _ = command.env_remove(name)),
+            false => _ = command.env_clear().envs(environment::inherited()),
+        }
         command.envs(secrets.environment(&upstream.name));
         if let Some(directory) = &stdio.directory {
             command.current_dir(directory);
@@ -133,6 +138,12 @@ impl Process {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         errors.iter().rev().map(|line| one_line(&colourless(line), TOLD)).find(|line| !line.is_empty())
     }
+}
+
+/// The variables that are settings of this program; keys and tokens are among them.
+fn own_settings() -> impl Iterator<Item = OsString> {
+    let is_own = |name: &OsString| name.to_string_lossy().starts_with("PTC_RUNNER_");
+    std::env::vars_os().map(|(name, _)| name).filter(is_own)
 }
 
 /// A line without the sequences that colour it or move a cursor, which say nothing to whoever reads it as text.

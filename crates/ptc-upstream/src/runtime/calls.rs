@@ -44,6 +44,21 @@ fn too_late(journal: &RunJournal, identity: &str, took: Duration) -> Fault {
     fault
 }
 
+/// A failure with what gives the next call more time, if it is that there was too little.
+fn with_cure(mut fault: Fault, upstream: &Upstream, time: Duration) -> Fault {
+    if fault.reason == Reason::Timeout {
+        let endpoint = upstream.config.transport.endpoint();
+        let cure = match endpoint.is_some_and(|endpoint| endpoint.request_timeout < time) {
+            true => "\"request_timeout_ms\" of the upstream gives it more time",
+            false => {
+                "\"call_timeout_ms\" of the upstream, or --upstream-call-timeout-ms for all, gives it more time"
+            }
+        };
+        fault.message = format!("{}; {cure}", fault.message);
+    }
+    fault
+}
+
 /// Why a call gave no result.
 pub(super) enum Stop {
     /// The world failed.
@@ -245,7 +260,8 @@ impl Run {
     /// Lists the tools of a server if they are not known. One that was reached has as long for it as for a call; how long one
     /// that is still being started may take is what its configuration says.
     pub(super) async fn listed(&self, server: &str) -> Result<(), Fault> {
-        let time = self.caps.call_timeout;
+        let time =
+            self.runtime.upstream(server).map_or(self.caps.call_timeout, |upstream| self.time_for(upstream));
         let loading = self.runtime.load(server);
         tokio::pin!(loading);
         // One that is known is not waited for, and then there need not be a clock.
@@ -265,13 +281,19 @@ impl Run {
         }
     }
 
+    /// How long one call of an upstream may take.
+    fn time_for(&self, upstream: &Upstream) -> Duration {
+        upstream.config.call_timeout.unwrap_or(self.caps.call_timeout)
+    }
+
     async fn ask(&self, upstream: &Upstream, tool: &CatalogTool, args: Map<String, Json>) -> Given {
         let allowance = Allowance {
-            timeout: self.caps.call_timeout,
+            timeout: self.time_for(upstream),
             max_bytes: self.caps.max_response_bytes.min(upstream.config.max_response_bytes),
             once: tool.effect != EffectClass::Read,
         };
-        let mut payload = upstream.client.call(&tool.def.name, args, allowance).await?;
+        let answer = upstream.client.call(&tool.def.name, args, allowance).await;
+        let mut payload = answer.map_err(|fault| with_cure(fault, upstream, allowance.timeout))?;
         if tool.wraps_result() {
             payload.structured = payload.structured.map(call::unwrapped);
         }

@@ -100,7 +100,7 @@ fn a_file_with_seven_servers_works_unchanged() {
             "server 'github', key 'headers': the header \"Accept\" is set by ptc itself",
             "server 'My Notes': is called 'My-Notes' in programs",
             "server 'My-Notes', key 'autoApprove': is a setting of the client and has no meaning here",
-            "server 'My-Notes', key 'timeout': is a setting of the client and has no meaning here",
+            "server 'My-Notes', key 'timeout': is a setting of the client; \"call_timeout_ms\" says here how long a call may take",
             "server 'old': is switched off and was left out",
             "server 'picky', key 'mystery': is not known here and was left out",
         ]
@@ -149,6 +149,7 @@ fn variables_are_those_of_the_clients() {
         ("${EMPTY:-b}", "b"),
         ("${HOME:-b}", "/home/ada"),
         ("${workspaceFolder}/a", "/home/ada/shop/a"),
+        ("${workspaceFolderBasename}", "shop"),
         ("${userHome}${/}a", "/home/ada/a"),
         ("$HOME ${", "$HOME ${"),
     ] {
@@ -158,6 +159,77 @@ fn variables_are_those_of_the_clients() {
         read(json!({"mcpServers": {"x": {"command": "a", "args": ["${NOT_SET}"]}}})).expect("it is right");
     let error = Secrets::resolve_with(&config, &lookup, None).expect_err("it is not set").to_string();
     assert!(error.contains("upstream 'x', key 'args'") && error.contains("export NOT_SET"), "{error}");
+}
+
+/// A file may be named from anywhere: `mcp.json`, `./mcp.json`, `../mcp.json`, `.vscode/mcp.json`.
+#[test]
+fn the_folder_that_is_worked_in_is_absolute_however_the_file_is_named() {
+    let here = std::env::current_dir().expect("a folder");
+    let above = here.parent().expect("one above").canonicalize().expect("it is there");
+    for (base, folder) in [
+        ("", &here),
+        (".", &here),
+        (".vscode", &here),
+        ("./.cursor", &here),
+        ("..", &above),
+        ("src/../..", &above),
+    ] {
+        let file = json!({"mcpServers": {"x": {"command": "a", "args": ["${workspaceFolder}", "${workspaceFolder}/", "${workspaceFolderBasename}"]}}});
+        let config = Config::from_value(file, Path::new(base)).expect("it is right");
+        let folder = folder.to_str().expect("UTF-8");
+        let name = folder.rsplit('/').next().expect("a name");
+        assert_eq!(command(&config, "x")[1..], [folder, &format!("{folder}/"), name], "{base:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_server_are_told_at_once() {
+    let servers = json!({"mcpServers": {
+        "a": {"command": "", "args": "b", "env": {"A": []}, "cwd": 1},
+        "b": {"type": "ws", "url": "mcp", "headers": {"a b": "c"}, "call_timeout_ms": "9"},
+    }});
+    let error = read(servers).expect_err("nothing is right").to_string();
+    for told in [
+        "server 'a', key 'command': is empty",
+        "server 'a', key 'args': must be a list of strings",
+        "server 'a', key 'env': must be an object of strings",
+        "server 'a', key 'cwd': must be a string",
+        "server 'b', key 'type': does not know \"ws\"",
+        "server 'b', key 'url': is no address",
+        "server 'b', key 'headers': \"a b\" is no header name",
+        "server 'b', key 'call_timeout_ms': must be a whole number from 1 to 600000",
+    ] {
+        assert!(error.contains(told), "{told}: {error}");
+    }
+    let own = json!({"upstreams": {"x": {"command": "", "env": {"A": 1}, "call_timeout_ms": 0}}});
+    let error = read(own).expect_err("nothing is right").to_string();
+    for told in [
+        "key 'transport': is missing",
+        "key 'command': is empty",
+        "key 'env': has a number under",
+        "key 'call_timeout_ms'",
+    ] {
+        assert!(error.contains(told), "{told}: {error}");
+    }
+}
+
+#[test]
+fn settings_of_ours_may_stand_beside_those_of_a_client() {
+    let config = read(json!({"mcpServers": {
+        "a": {"command": "a", "inherit_env": true, "call_timeout_ms": 90_000, "handshake_timeout_ms": 9_000, "approval": {"put": "ask"}},
+        "b": {"url": "https://a.b/mcp", "call_timeout_ms": 90_000},
+    }}))
+    .expect("it is right");
+    let [a, b] = &config.upstreams[..] else { panic!("two of them") };
+    assert_eq!(
+        (a.call_timeout, b.call_timeout),
+        (Some(Duration::from_secs(90)), Some(Duration::from_secs(90)))
+    );
+    let TransportConfig::Stdio(stdio) = &a.transport else { panic!("a child") };
+    assert_eq!((stdio.inherit_env, stdio.handshake_timeout), (true, Duration::from_secs(9)));
+    assert!(a.approval.any() && config.notes.is_empty(), "{:?}", config.notes);
+    let request = b.transport.endpoint().expect("it is far").request_timeout;
+    assert_eq!(request, Duration::from_secs(90), "a request has as long as its call");
 }
 
 #[test]

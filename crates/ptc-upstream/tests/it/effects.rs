@@ -382,7 +382,7 @@ async fn a_write_without_an_answer_names_server_tool_and_identity_and_a_read_onl
     });
     let runtime = start(&[&world]).await;
     for (tool, cause) in [
-        ("write_late", "(timeout: no answer within 5 ms)"),
+        ("write_late", "(timeout: no answer within 5 ms; "),
         ("write_cut", "(stream_closed_before_response: the stream ended)"),
         ("write_down", "(upstream_unavailable: http 503)"),
     ] {
@@ -407,7 +407,8 @@ async fn a_write_without_an_answer_names_server_tool_and_identity_and_a_read_onl
         );
     }
     let read = run(&scoped(&runtime, "a", &book), "(tool/call 's/get_late)").await.json;
-    assert_eq!((&read["reason"], &read["message"]), (&json!("timeout"), &json!("no answer within 5 ms")));
+    let message = read["message"].as_str().unwrap_or_default();
+    assert!(read["reason"] == "timeout" && message.starts_with("no answer within 5 ms; "), "{read}");
 }
 
 /// A call that the program went on without is told of without its server, and so is one that cannot be looked up.

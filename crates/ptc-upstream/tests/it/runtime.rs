@@ -54,7 +54,11 @@ async fn r5_2_results_are_tagged() {
         (call("none"), "{:ok true, :value nil, :value_kind :none}"),
         (call("null"), "{:ok true, :value nil, :value_kind :json}"),
         (call("fail"), "{:ok false, :reason :tool_error, :message \"it broke\"}"),
-        (call("late"), "{:ok false, :reason :timeout, :message \"no answer within 5000 ms\"}"),
+        (
+            call("late"),
+            "{:ok false, :reason :timeout, :message \"no answer within 5000 ms; \\\"call_timeout_ms\\\" of the upstream, or \
+             --upstream-call-timeout-ms for all, gives it more time\"}",
+        ),
         (format!("(get (:value {}) \"items\")", call("json")), "[1 2]"),
         // Names may be written with either mark, keywords are names, and what is left out is {}.
         ("(tool/call 's/write-it)".to_owned(), "{:ok true, :value \"done\", :value_kind :text}"),

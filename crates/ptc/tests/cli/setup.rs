@@ -168,7 +168,12 @@ fn the_servers_of_nine_clients_move_and_come_back() {
         }
         assert_private(&servers);
         let again = home.ptc(&["setup", client, "--yes", "--no-check"]);
-        assert!(again.code == 2 && again.err.contains("is set up already"), "{client}: {}", again.err);
+        assert!(
+            again.code == 0 && again.out.contains("is set up already"),
+            "{client}: {}{}",
+            again.out,
+            again.err
+        );
         let checked =
             home.ptc(&["upstreams", "check", servers.to_str().expect("UTF-8"), "--server", "script"]);
         assert!(
@@ -215,7 +220,10 @@ fn what_was_changed_since_is_not_lost() {
     fs::write(home.0.join(file), &changed).expect("it is written");
     let refused = home.ptc(&["setup", client, "--undo"]);
     assert!(refused.code == 2 && refused.err.contains("was changed since"), "{}", refused.err);
+    assert!(refused.err.contains("--yes does it all the same"), "{}", refused.err);
     assert_eq!(home.read(file), changed);
+    let done = home.ptc(&["setup", client, "--undo", "--yes"]);
+    assert!(done.code == 0 && home.read(file).contains("server.sh"), "{}{}", done.out, done.err);
 }
 
 #[test]
@@ -269,7 +277,7 @@ fn json(text: &str) -> Json {
 }
 
 /// The servers that are kept for a file, of which there is one.
-fn kept_servers(home: &Home) -> Json {
+pub fn kept_servers(home: &Home) -> Json {
     let is_servers = |path: &PathBuf| path.to_string_lossy().ends_with(".servers.json");
     let files: Vec<PathBuf> = home.kept().into_iter().filter(is_servers).collect();
     let [file] = files.as_slice() else { panic!("{files:?}") };
@@ -299,7 +307,7 @@ fn servers_that_are_added_later_join_those_that_were_moved() {
     let left = json(&home.read(".claude.json"))["mcpServers"].clone();
     assert_eq!(left.as_object().map(|left| left.keys().collect::<Vec<_>>()), Some(vec![&"ptc".to_owned()]));
     assert_eq!(fs::read_to_string(copy).expect("it is there"), before);
-    assert!(setup().err.contains("is set up already"));
+    assert!(setup().out.contains("is set up already"));
 
     assert_eq!(home.ptc(&["setup", "claude-code", "--undo"]).code, 0);
     let back = json(&home.read(".claude.json"));
@@ -533,7 +541,7 @@ fn a_server_that_only_the_client_can_start_stays_and_the_others_move() {
             ".config/zed/settings.json",
             "{\n  \"context_servers\": {\n    \"ext\": {\"source\": \"extension\", \"settings\": {}}, // of an extension\n    \"script\": {\"source\": \"custom\", \"command\": \"sh\", \"args\": [\"SERVER\"]},\n  },\n}\n",
             "ext",
-            "has neither \"command\" nor \"url\"",
+            "it is of an extension, and only Zed can start it",
         ),
         (
             "vscode",
@@ -557,7 +565,7 @@ fn a_server_that_only_the_client_can_start_stays_and_the_others_move() {
         );
         assert_eq!(after.contains("// of an extension"), before.contains("// of an extension"), "{after}");
         assert!(
-            home.ptc(&["setup", client, "--yes", "--no-check"]).err.contains("is set up already"),
+            home.ptc(&["setup", client, "--yes", "--no-check"]).out.contains("is set up already"),
             "{client}"
         );
         assert_eq!(home.ptc(&["setup", client, "--undo"]).code, 0);
@@ -646,5 +654,5 @@ fn a_server_that_the_client_is_signed_in_to_stays() {
     let names: Vec<&String> = after["mcpServers"].as_object().expect("servers").keys().collect();
     assert_eq!(names, ["far", "ptc"]);
     let again = home.ptc(&["setup", "cursor", "--yes"]);
-    assert!(again.err.contains("is set up already"), "{}{}", again.out, again.err);
+    assert!(again.out.contains("is set up already"), "{}{}", again.out, again.err);
 }

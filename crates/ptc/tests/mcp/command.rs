@@ -89,6 +89,28 @@ fn snippets_start_the_server_that_they_describe() {
 }
 
 #[test]
+fn snippets_for_clients_that_hold_variables_back_name_those_that_are_needed() {
+    let folder = Folder::new();
+    for servers in [
+        json!({"mcpServers": {"x": {"command": "a", "env": {"T": "${MY_TOKEN}"}}}}),
+        json!({"credentials": {"t": {"source": "env", "var": "MY_TOKEN"}}, "upstreams": {}}),
+    ] {
+        std::fs::write(folder.path().join("upstreams.json"), servers.to_string()).unwrap();
+        let snippet = |client: &str| {
+            let args = ["--upstreams-config", "upstreams.json", "--client", client];
+            let output = ptc(&args).current_dir(folder.path()).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let codex: toml::Table = snippet("codex").parse().unwrap();
+        let named = codex["mcp_servers"]["ptc"]["env_vars"].as_array().unwrap();
+        assert_eq!(named.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>(), ["MY_TOKEN"]);
+        let gemini: Json = serde_json::from_str(&snippet("gemini")).unwrap();
+        assert_eq!(gemini["mcpServers"]["ptc"]["env"], json!({"MY_TOKEN": "$MY_TOKEN"}));
+    }
+}
+
+#[test]
 fn snippets_for_http_name_the_address_and_no_secret() {
     for client in ["claude-code", "cursor", "vscode", "codex", "opencode", "gemini", "windsurf"] {
         let (code, out, err) =

@@ -1,9 +1,13 @@
 //! What clients want to be told to start or reach the server.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptc_server::options::{Options, SETTINGS};
-use serde_json::{Value as Json, json};
+use ptc_upstream::config::{ENV_VAR, Found};
+use serde_json::{Map, Value as Json, json};
+
+use crate::commands::setup::needed_variables;
 
 /// Programs that speak MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,7 @@ const TOKEN: &str = "PTC_TOKEN";
 pub fn snippet(client: KnownClient, flags: &[(String, String)], options: &Options) -> anyhow::Result<String> {
     match options.http.on {
         true => remote(client, options),
-        false => Ok(local(client, flags)?),
+        false => Ok(local(client, flags, &needed(options)?)?),
     }
 }
 
@@ -79,11 +83,34 @@ fn pretty(json: &Json) -> String {
     format!("{json:#}\n")
 }
 
-fn local(client: KnownClient, flags: &[(String, String)]) -> anyhow::Result<String> {
+/// The variables that the configuration of upstreams needs.
+fn needed(options: &Options) -> anyhow::Result<BTreeSet<String>> {
+    Ok(match &options.upstreams_config {
+        Found::File(path) => needed_variables(&std::fs::read_to_string(path)?),
+        Found::Inline(text) => {
+            let mut needed = needed_variables(text);
+            needed.insert(ENV_VAR.to_owned());
+            needed
+        }
+        Found::Nowhere => BTreeSet::new(),
+    })
+}
+
+/// The entry of a server that is started. Codex and Gemini CLI hold variables back, so theirs name what is needed.
+fn local(
+    client: KnownClient,
+    flags: &[(String, String)],
+    needed: &BTreeSet<String>,
+) -> anyhow::Result<String> {
     let program = std::env::current_exe()?.display().to_string();
     let args = arguments(flags)?;
     let command = json!({"command": program, "args": args});
     Ok(match client {
+        KnownClient::Gemini if !needed.is_empty() => {
+            let env: Map<String, Json> =
+                needed.iter().map(|name| (name.clone(), json!(format!("${name}")))).collect();
+            pretty(&json!({"mcpServers": {NAME: {"command": program, "args": args, "env": env}}}))
+        }
         KnownClient::ClaudeDesktop | KnownClient::Cursor | KnownClient::Gemini | KnownClient::Windsurf => {
             pretty(&json!({"mcpServers": {NAME: command}}))
         }
@@ -103,7 +130,11 @@ fn local(client: KnownClient, flags: &[(String, String)]) -> anyhow::Result<Stri
         }
         KnownClient::Codex => {
             // Strings and lists of JSON are those of TOML.
-            format!("[mcp_servers.{NAME}]\ncommand = {}\nargs = {}\n", json!(program), json!(args))
+            let variables = match needed.is_empty() {
+                true => String::new(),
+                false => format!("env_vars = {}\n", json!(needed)),
+            };
+            format!("[mcp_servers.{NAME}]\ncommand = {}\nargs = {}\n{variables}", json!(program), json!(args))
         }
     })
 }

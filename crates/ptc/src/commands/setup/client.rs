@@ -28,6 +28,11 @@ pub struct Client {
     entry: fn(&str, &[String]) -> Json,
     /// How variables get to servers that it starts.
     passes: Passes,
+    /// Whether servers that it starts have its whole environment. Claude Desktop passes on a few variables, Codex and Gemini
+    /// CLI hold some back, and of Cursor and Windsurf nothing is documented.
+    pub inherits: bool,
+    /// The key of an entry that says how long a call may take, and how many milliseconds one of it is.
+    time: Option<(&'static str, f64)>,
 }
 
 /// The folder that the file of a user is in.
@@ -98,6 +103,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Braces,
         passes: Passes::All,
+        inherits: true,
+        time: Some(("timeout", 1.0)),
         entry: typed,
     },
     Client {
@@ -109,6 +116,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::None,
         passes: Passes::All,
+        inherits: false,
+        time: None,
         entry: plain,
     },
     Client {
@@ -120,6 +129,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Prefixed,
         passes: Passes::AllAndWorkspace,
+        inherits: false,
+        time: None,
         entry: plain,
     },
     Client {
@@ -131,6 +142,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Prefixed,
         passes: Passes::AllAndWorkspace,
+        inherits: true,
+        time: None,
         entry: typed,
     },
     Client {
@@ -142,6 +155,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Toml,
         variables: Variables::None,
         passes: Passes::Named,
+        inherits: false,
+        time: Some(("tool_timeout_sec", 1000.0)),
         entry: plain,
     },
     Client {
@@ -153,6 +168,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Words,
         passes: Passes::All,
+        inherits: true,
+        time: Some(("timeout", 1.0)),
         entry: |program, args| {
             let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
             json!({"type": "local", "command": words, "enabled": true})
@@ -167,6 +184,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Dollar,
         passes: Passes::Written,
+        inherits: false,
+        time: Some(("timeout", 1.0)),
         entry: plain,
     },
     Client {
@@ -178,6 +197,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::None,
         passes: Passes::All,
+        inherits: true,
+        time: None,
         entry: |program, args| json!({"source": "custom", "command": program, "args": args, "env": {}}),
     },
     Client {
@@ -189,6 +210,8 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         variables: Variables::Prefixed,
         passes: Passes::All,
+        inherits: false,
+        time: None,
         entry: plain,
     },
 ];
@@ -204,7 +227,8 @@ pub struct User {
 impl User {
     /// Whoever runs this.
     pub fn of_environment() -> anyhow::Result<User> {
-        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from);
         let home =
             home.context("HOME is not set, so the client's file cannot be found; name it with --config")?;
         let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -301,9 +325,25 @@ impl Client {
         self.passes == Passes::AllAndWorkspace
     }
 
-    /// Our entry: it is started with these words, and needs these variables.
-    pub fn own_entry(&self, program: &str, args: &[String], variables: &BTreeSet<String>) -> Json {
+    /// How many milliseconds an entry gives a call.
+    pub fn call_time(&self, entry: &Json) -> Option<u64> {
+        let (key, scale) = self.time?;
+        Some((entry.get(key)?.as_f64()? * scale) as u64)
+    }
+
+    /// Our entry: it is started with these words, needs these variables, and its calls may take these milliseconds, if that
+    /// is said of one of its servers.
+    pub fn own_entry(
+        &self,
+        program: &str,
+        args: &[String],
+        variables: &BTreeSet<String>,
+        time: Option<u64>,
+    ) -> Json {
         let mut entry = (self.entry)(program, args);
+        if let (Some((key, scale)), Some(time)) = (self.time, time) {
+            entry[key] = json!((time as f64 / scale).ceil() as u64);
+        }
         let others = || variables.iter().filter(|name| *name != WORKSPACE);
         match self.passes {
             Passes::Named if others().next().is_some() => {

@@ -73,7 +73,7 @@ pub fn others(client: &Client, place: &SetupFiles) -> anyhow::Result<Vec<Other>>
 }
 
 /// The folders that are projects from here on upwards: clients look for files there too.
-fn projects<'p>(here: &'p Path, home: &'p Path) -> impl Iterator<Item = &'p Path> {
+pub fn projects<'p>(here: &'p Path, home: &'p Path) -> impl Iterator<Item = &'p Path> {
     let mut inside = true;
     here.ancestors().take_while(move |folder| {
         let goes_on = inside && *folder != home && folder.parent().is_some();
@@ -94,7 +94,7 @@ fn servers(client: &Client, file: &Path) -> Map<String, Json> {
 }
 
 /// Whether an entry says how its server is reached, and not only what is changed about one of another file.
-fn is_whole(entry: &Json) -> bool {
+pub fn is_whole(entry: &Json) -> bool {
     ["command", "url", "httpUrl", "serverUrl"].iter().any(|key| entry.get(key).is_some())
 }
 

@@ -10,9 +10,14 @@ use ptc_upstream::Config;
 use serde_json::{Map, Value as Json, json};
 
 use super::client::{Client, Format, Variables};
+use super::elsewhere::is_whole;
+use super::json;
 
 /// The variable in which a client passes on the folder that is worked in.
 pub const WORKSPACE: &str = "PTC_WORKSPACE_FOLDER";
+
+/// Our key for how long a call may take.
+pub const CALL_TIME: &str = "call_timeout_ms";
 
 /// A dollar that is no beginning of a variable.
 const DOLLAR: &str = "${$}";
@@ -43,9 +48,19 @@ pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
     if is_own(entry) {
         return Err("it is ptc itself".to_owned());
     }
+    if !is_whole(entry) && origin.client.name == "zed" {
+        return Err("it is of an extension, and only Zed can start it".to_owned());
+    }
+    if !is_whole(entry) && ["enabled", "disabled"].iter().any(|key| entry.get(key).is_some()) {
+        return Err("it only changes a server that stands in another file".to_owned());
+    }
     let mut entry = changed(entry, &|text| written(text, origin.client.variables))?;
+    times(&mut entry, origin.client);
     if origin.client.format == Format::Toml {
         entry = codex(entry);
+    }
+    if origin.client.inherits && entry.get("command").is_some() {
+        entry["inherit_env"] = json!(true);
     }
     let mut entry = changed(&entry, &|text| in_folder(text, origin))?;
     for key in ["cwd", "cd"] {
@@ -68,6 +83,26 @@ pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
     Ok(entry)
 }
 
+/// What clients fill in that is no variable of the environment.
+const OF_CLIENTS: &[&str] =
+    &["pathSeparator", "userHome", "workspaceFolder", "workspaceFolderBasename", "workspaceRoot"];
+
+/// The variables of the environment that a configuration of upstreams needs, ours or that of a client.
+pub fn needed_variables(text: &str) -> BTreeSet<String> {
+    let top = json::object(text.trim_start_matches('\u{feff}'), &[]).unwrap_or_default();
+    if !top.contains_key("upstreams") {
+        return variables(&Json::Object(top));
+    }
+    let each = |value: Option<&Json>| value.and_then(Json::as_object).cloned().unwrap_or_default();
+    let filled =
+        each(top.get("upstreams")).into_iter().filter_map(|(_, upstream)| upstream.get("env").map(variables));
+    let named = each(top.get("credentials")).into_iter().filter_map(|(_, credential)| {
+        let is_variable = credential.get("source")? == "env";
+        credential.get("var")?.as_str().filter(|_| is_variable).map(str::to_owned)
+    });
+    filled.flatten().chain(named).collect()
+}
+
 /// The variables of the environment that an entry needs, as it is kept.
 pub fn variables(entry: &Json) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -78,7 +113,7 @@ pub fn variables(entry: &Json) -> BTreeSet<String> {
             let name = inside.split(":-").next().unwrap_or_default();
             let name = name.strip_prefix("env:").unwrap_or(name);
             // What clients call so is no variable of the environment.
-            if is_variable(name) && !matches!(name, "userHome" | "pathSeparator") {
+            if is_variable(name) && !OF_CLIENTS.contains(&name) {
                 found.insert(name.to_owned());
             }
             rest = after;
@@ -291,6 +326,31 @@ fn absolute(folder: &Path, text: &str) -> String {
     std::path::absolute(&path).unwrap_or(path).display().to_string()
 }
 
+/// How long starting a server and one call may take, in our words. Longer than our longest they cannot.
+fn times(entry: &mut Json, client: &Client) {
+    const USUAL: u64 = 5_000;
+    const LONGEST: u64 = 600_000;
+    // Never less than a call has anyway: for opencode it is also the time for listing tools.
+    let call = client.call_time(entry).map(|time| time.max(USUAL));
+    let number = |key: &str| entry.get(key).and_then(Json::as_f64);
+    let start = number("startup_timeout_ms").or_else(|| Some(number("startup_timeout_sec")? * 1_000.0));
+    let start = start.filter(|_| client.format == Format::Toml).map(|start| start as u64);
+    let Some(fields) = entry.as_object_mut() else { return };
+    for (key, time) in [(CALL_TIME, call), ("handshake_timeout_ms", start)] {
+        if let Some(time) = time {
+            fields.insert(key.to_owned(), json!(time.clamp(1, LONGEST)));
+        }
+    }
+    if call.is_some() {
+        fields.shift_remove("timeout");
+        fields.shift_remove("tool_timeout_sec");
+    }
+    if start.is_some() {
+        fields.shift_remove("startup_timeout_ms");
+        fields.shift_remove("startup_timeout_sec");
+    }
+}
+
 /// A server of Codex as other clients write it: tokens and headers come from variables that it names.
 fn codex(mut entry: Json) -> Json {
     let Some(fields) = entry.as_object_mut() else { return entry };
@@ -317,103 +377,28 @@ fn codex(mut entry: Json) -> Json {
     if !headers.is_empty() {
         fields.insert("headers".to_owned(), Json::Object(headers));
     }
+    codex_approval(fields);
     entry
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn origin(client: &str, folder: Option<&'static str>) -> EntryOrigin<'static> {
-        EntryOrigin { client: Client::named(client).expect("a client"), folder: folder.map(Path::new) }
+/// The tools about which Codex asks every time.
+fn codex_approval(fields: &mut Map<String, Json>) {
+    let asks = |mode: Option<&Json>| mode.and_then(Json::as_str) == Some("prompt");
+    let mut approval = Map::new();
+    if asks(fields.get("default_tools_approval_mode")) {
+        fields.remove("default_tools_approval_mode");
+        approval.insert("*".to_owned(), json!("ask"));
     }
-
-    #[test]
-    fn variables_of_every_client_keep_their_meaning() {
-        for (client, text, expected) in [
-            ("claude-code", "${A_B}/x ${A:-b c}", "${A_B}/x ${A:-b c}"),
-            ("claude-code", "${env:A} ${a b} ${open", "${$}{env:A} ${$}{a b} ${$}{open"),
-            ("cursor", "${env:A_B}/x", "${env:A_B}/x"),
-            ("vscode", "${userHome}${/}${env:A} ${A}", "${userHome}${/}${env:A} ${$}{A}"),
-            ("windsurf", "${env:A} $B ${B}", "${env:A} $B ${$}{B}"),
-            ("zed", "${A} ${env:B}", "${$}{A} ${$}{env:B}"),
-            ("claude-desktop", "${A}", "${$}{A}"),
-            ("gemini", "$A_TOKEN", "${A_TOKEN}"),
-            ("gemini", "Bearer ${A_TOKEN}, $B/c", "Bearer ${A_TOKEN}, ${B}/c"),
-            ("gemini", "pa$word $5 ${a b} $", "pa$word $5 ${$}{a b} $"),
-            ("opencode", "{env:A_TOKEN}-${B}", "${A_TOKEN}-${$}{B}"),
-            ("codex", "${A_TOKEN}$B", "${$}{A_TOKEN}$B"),
-        ] {
-            let entry = json!({"command": "x", "env": {"V": text}});
-            let moved = moved(&entry, &origin(client, None)).expect("it moves");
-            assert_eq!(moved["env"]["V"], expected, "{client}: {text}");
-        }
-        for (client, text) in [("vscode", "${fileDirname}/x"), ("windsurf", "${file:/run/token}")] {
-            let why = moved(&json!({"command": "x", "args": [text]}), &origin(client, None));
-            assert!(
-                why.as_ref().is_err_and(|why| why.contains("is known to the client only")),
-                "{text}: {why:?}"
-            );
-        }
-        let why = moved(&json!({"command": ["x", "{file:~/token}"]}), &origin("opencode", None));
-        assert!(why.is_err_and(|why| why.contains("{file:…} is read by the client")));
-    }
-
-    #[test]
-    fn commands_of_zed_are_read_in_both_spellings() {
-        let inside =
-            json!({"source": "custom", "command": {"path": "x", "args": ["a"], "env": {"K": "${V}"}}});
-        let beside = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${V}"}});
-        let expected = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${$}{V}"}});
-        for entry in [inside, beside] {
-            assert_eq!(moved(&entry, &origin("zed", None)), Ok(expected.clone()), "{entry}");
-        }
-        let nested = json!({"command": {"path": "./run"}});
-        let kept = moved(&nested, &origin("zed", Some("/x/shop"))).expect("it moves");
-        assert_eq!(kept["command"], "/x/shop/run");
-    }
-
-    #[test]
-    fn what_only_the_client_does_keeps_a_server_there() {
-        let far = |key: &str, value: Json| json!({"url": "https://a.example/mcp", key: value});
-        let why = moved(&far("oauth", json!({"clientId": "x"})), &origin("opencode", None));
-        assert_eq!(
-            why,
-            Err("\"oauth\" is how the client signs in; write a token into \"headers\" to move it".to_owned())
-        );
-        assert!(moved(&far("oauth", json!(false)), &origin("opencode", None)).is_ok());
-        assert!(moved(&json!({"command": "x", "envFile": ".env"}), &origin("vscode", None)).is_err());
-    }
-
-    #[test]
-    fn folders_become_absolute_or_are_passed_on() {
-        let project = origin("cursor", Some("/x/shop"));
-        let entry = json!({"command": "./run", "args": ["${workspaceFolder}/a", "${workspaceFolderBasename}", "./b"]});
-        let expected = json!({"command": "/x/shop/run", "args": ["/x/shop/a", "shop", "./b"]});
-        assert_eq!(moved(&entry, &project), Ok(expected));
-        let entry = json!({"command": "./run", "cwd": "tools"});
-        assert_eq!(moved(&entry, &project), Ok(json!({"command": "./run", "cwd": "/x/shop/tools"})));
-
-        let user = origin("cursor", None);
-        let kept = moved(&json!({"command": "x", "cwd": "${workspaceFolder}"}), &user).expect("it moves");
-        assert_eq!(kept["cwd"], "${PTC_WORKSPACE_FOLDER}");
-        assert!(variables(&kept).contains(WORKSPACE));
-        let own = user.client.own_entry("ptc", &[], &variables(&kept));
-        assert_eq!(own["env"], json!({"PTC_WORKSPACE_FOLDER": "${workspaceFolder}"}));
-        for entry in [json!({"command": "x", "cwd": "tools"}), json!({"command": "${workspaceFolder}/x"})] {
-            assert!(moved(&entry, &origin("claude-code", None)).is_err(), "{entry}");
+    for (tool, said) in fields.get("tools").and_then(Json::as_object).into_iter().flatten() {
+        if asks(said.get("approval_mode")) {
+            approval.insert(tool.clone(), json!("ask"));
         }
     }
-
-    #[test]
-    fn clients_that_hold_variables_back_are_told_which_are_needed() {
-        let needed = variables(
-            &json!({"headers": {"Authorization": "Bearer ${A_TOKEN}"}, "args": ["${B:-c}", "${$}{D}"]}),
-        );
-        assert_eq!(needed, ["A_TOKEN".to_owned(), "B".to_owned()].into());
-        let entry = |client: &str| origin(client, None).client.own_entry("ptc", &[], &needed);
-        assert_eq!(entry("codex")["env_vars"], json!(["A_TOKEN", "B"]));
-        assert_eq!(entry("gemini")["env"], json!({"A_TOKEN": "$A_TOKEN", "B": "$B"}));
-        assert_eq!(entry("opencode").get("environment"), None);
+    if !approval.is_empty() {
+        fields.insert("approval".to_owned(), Json::Object(approval));
     }
 }
+
+#[cfg(test)]
+#[path = "entry_tests.rs"]
+mod tests;

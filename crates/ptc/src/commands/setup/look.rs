@@ -68,7 +68,7 @@ pub fn tokens(step: &Step, config: &Config, program: &str) -> anyhow::Result<Opt
         .map(|name| (name.clone(), json!(format!("${{{name}}}"))))
         .collect();
     env.insert(WORKSPACE.to_owned(), json!(here));
-    let own = json!({"mcpServers": {step.spot.name: {"command": program, "args": words, "env": env}}});
+    let own = json!({"mcpServers": {step.spot.name: {"command": program, "args": words, "env": env, "inherit_env": true}}});
     let Ok(own) = Config::from_value(own, Path::new("")) else { return Ok(None) };
     let (Some(before), Some(after)) = (bytes(config)?, bytes(&own)?) else { return Ok(None) };
     let of = match (step.spot.is_main(), &step.spot.folder) {

@@ -1,8 +1,8 @@
 //! `ptc setup`: moves the servers of a client behind `ptc mcp`, and back.
 //!
 //! `client.rs` has the clients, `place.rs` finds and writes files, `file.rs` reads and changes their text (`json.rs`,
-//! `toml.rs`), `entry.rs` says what becomes of one server, `plan.rs` of all, `look.rs` looks at them, and `elsewhere.rs` at what
-//! else the client reads.
+//! `toml.rs`), `entry.rs` says what becomes of one server, `rules.rs` of what the client keeps from its model, `plan.rs` of all,
+//! `look.rs` looks at them, and `elsewhere.rs` at what else the client reads.
 
 mod client;
 mod elsewhere;
@@ -12,6 +12,7 @@ mod json;
 mod look;
 mod place;
 mod plan;
+mod rules;
 mod toml;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use ptc_upstream::Config;
 
 use self::client::{CLIENTS, Client};
 use self::elsewhere::Other;
+pub use self::entry::needed_variables;
 use self::file::Scope;
 use self::place::{SetupFiles, Text};
 use self::plan::{File, Step};
@@ -95,22 +97,25 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
     let mut steps = known.steps(&base.text)?;
     let others = elsewhere::others(client, place)?;
     others.iter().for_each(|other| steps.iter_mut().for_each(|step| other.leave(step)));
-    let is_done = |steps: &[Step]| -> anyhow::Result<()> {
-        if known.has_own()? && steps.iter().all(|step| step.fresh.is_empty()) {
-            bail!("{file} is set up already; `{}` puts it back", undo_command(client, args));
-        }
-        Ok(())
-    };
-    is_done(&steps)?;
+    let has_own = known.has_own()?;
+    let is_done = |steps: &[Step]| has_own && steps.iter().all(|step| step.fresh.is_empty());
+    let done = format!("{file} is set up already; `{}` puts it back\n", undo_command(client, args));
+    if is_done(&steps) {
+        show(&done)?;
+        return Ok(Outcome::Done);
+    }
     let looked_at = shown(&mut steps, place, args)?;
-    is_done(&steps)?;
+    if is_done(&steps) {
+        show(&done)?;
+        return Ok(Outcome::Done);
+    }
     plan::some_move(&steps, place)?;
     tell_rest(&known, &base.text, &steps, &others)?;
     let program = std::env::current_exe()?.display().to_string();
     let mut after = base.text.clone();
     for step in steps.iter().filter(|step| !step.moved.is_empty()) {
         let names: Vec<String> = step.moved.keys().cloned().collect();
-        let entry = client.own_entry(&program, &step.words(), &step.variables());
+        let entry = client.own_entry(&program, &step.words(), &step.variables(), step.time());
         after = file::replaced(client, &after, &step.spot, &names, &entry).with_context(unusable)?;
     }
     if args.dry_run {
@@ -194,16 +199,29 @@ fn shown(steps: &mut [Step], place: &SetupFiles, args: &SetupArgs) -> anyhow::Re
 
 fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Outcome> {
     let file = place.file.display();
-    let Some(state) = place.state()? else { bail!("{file} was not set up, or was put back already") };
+    let Some(state) = place.state()? else {
+        if let Some(servers) = place.kept_elsewhere(client) {
+            bail!(
+                "{file} has our server, but what it took the place of is kept elsewhere: its servers are in {servers}; set \
+                 XDG_CONFIG_HOME as it was at the setup"
+            );
+        }
+        bail!("{file} was not set up, or was put back already");
+    };
     let now = match place.file.exists() {
         true => Text::read(&place.file)?,
         false => state.after.clone(),
     };
     let known = File { client, place, now: &now, state: Some(&state) };
     let copy = place.copy();
+    if !args.yes && now != state.after && known.own_entry_changed().unwrap_or(false) {
+        bail!(
+            "our server in {file} was changed since, and putting the servers back loses that; --yes does it all the same"
+        );
+    }
     let restored = match now == state.after {
         true => Ok(state.base.clone()),
-        false => restored(&known, args),
+        false => known.whole().map(|whole| known.now.with(whole)),
     };
     let restored = match restored {
         Err(_) if args.yes => state.base.clone(),
@@ -214,20 +232,12 @@ fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result
     };
     place.write(&restored)?;
     place.forget()?;
-    let done = match now == state.after {
+    let done = match restored == state.base {
         true => "is as it was before",
         false => "has its servers back; what else was changed in it stays",
     };
     show(&format!("{file} {done}. Start the client again.\n"))?;
     Ok(Outcome::Done)
-}
-
-/// The file as it is now, with its servers back in it.
-fn restored(known: &File, args: &SetupArgs) -> anyhow::Result<Text> {
-    if !args.yes && known.own_entry_changed()? {
-        bail!("our server in it was changed since, and putting servers back would lose that");
-    }
-    Ok(known.now.with(known.whole()?))
 }
 
 /// How a setup is undone.

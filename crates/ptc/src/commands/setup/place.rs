@@ -10,6 +10,9 @@ use super::SetupArgs;
 use super::client::{Client, User};
 use super::file::{self, Scope, Spot};
 
+/// Below the user's folder of configurations.
+const FOLDER: &str = "ptc_runner_mcp/setup";
+
 /// How a text in UTF-8 may begin.
 const MARK: char = '\u{feff}';
 
@@ -38,7 +41,7 @@ impl SetupFiles {
     /// The files that the arguments mean.
     pub fn of(client: &Client, args: &SetupArgs) -> anyhow::Result<SetupFiles> {
         let user = User::of_environment()?;
-        let folder = user.config.join("ptc_runner_mcp/setup");
+        let folder = user.config.join(FOLDER);
         let here = std::env::current_dir().context("the current folder cannot be found")?;
         let place = |file: &Path, scope: &Scope| -> anyhow::Result<SetupFiles> {
             let file = named(file)?;
@@ -105,15 +108,39 @@ impl SetupFiles {
 
     /// Keeps what an undo needs, and writes the client's file. The copy of the first setup stays what it is.
     pub fn keep(&self, base: &Text, after: &Text, servers: &[(PathBuf, String)]) -> anyhow::Result<()> {
-        private::folder(&self.folder)?;
-        for (file, text) in servers {
-            private::replace(file, text.as_bytes())?;
-        }
-        // The copy comes last: it is what says that the file was set up.
-        private::replace(&self.kept("after"), after.to_string().as_bytes())?;
+        let cannot = |file: &Path| format!("{} cannot be written", file.display());
+        private::folder(&self.folder).with_context(|| cannot(&self.folder))?;
         let first = !self.copy().exists();
-        private::replace(&self.kept(if first { "before" } else { "base" }), base.to_string().as_bytes())?;
-        self.write(after)
+        let own = [("after", after), (if first { "before" } else { "base" }, base)];
+        // The copy comes last: it is what says that the file was set up.
+        let own = own.map(|(ending, text)| (self.kept(ending), text.to_string()));
+        let kept: Vec<&(PathBuf, String)> = servers.iter().chain(&own).collect();
+        let earlier: Vec<_> = kept.iter().map(|(file, _)| (file, std::fs::read(file).ok())).collect();
+        let done = kept.iter().try_for_each(|(file, text)| {
+            private::replace(file, text.as_bytes()).with_context(|| cannot(file))
+        });
+        let done = done.and_then(|()| self.write(after));
+        if done.is_err() {
+            // The client's file is what it was, and so is what is kept of it. What fails now is told already.
+            for (file, bytes) in earlier.into_iter().rev() {
+                let _ = match bytes {
+                    Some(bytes) => private::replace(file, &bytes),
+                    None => std::fs::remove_file(file),
+                };
+            }
+        }
+        done
+    }
+
+    /// Where the servers are that our entry in the file names, if they are kept in another folder than ours.
+    pub fn kept_elsewhere(&self, client: &Client) -> Option<String> {
+        let text = Text::read(&self.file).ok()?.text;
+        let spots = file::spots(client, &self.scope, &text).ok()?;
+        let own = spots.iter().filter_map(|spot| file::servers(client, &text, spot).ok()?.remove(spot.name));
+        own.map(|entry| entry.to_string()).find_map(|entry| {
+            let path = entry.split("--upstreams-config=").nth(1)?.split('"').next()?;
+            path.contains(FOLDER).then(|| path.to_owned())
+        })
     }
 
     /// Writes the client's file: through links, and with the rights that it has.

@@ -11,8 +11,9 @@ use serde_json::{Map, Value as Json, json};
 use super::client::Client;
 use super::elsewhere::Gate;
 use super::entry::{self, EntryOrigin};
-use super::file::{self, Spot, Texts};
+use super::file::{self, Scope, Spot, Texts};
 use super::place::{SetupFiles, State, Text};
+use super::rules::Rules;
 
 /// What happens at one place of a file.
 pub struct Step {
@@ -24,6 +25,8 @@ pub struct Step {
     pub fresh: BTreeSet<String>,
     /// Those that stay in the client, with what keeps them there.
     stays: Vec<(String, String)>,
+    /// What goes with servers of what the client says of their tools, in words.
+    remarks: Vec<(String, Vec<String>)>,
     /// Where they are kept.
     pub servers: PathBuf,
 }
@@ -121,9 +124,15 @@ impl File<'_> {
         };
         let origin = EntryOrigin { client: self.client, folder: spot.folder.as_deref() };
         let gate = Gate::of(self.client, &self.now.text);
-        let entered = |name: &str, entry: &Json| match gate.keeps_out(name) {
-            Some(why) => Err(format!("the client does not start it: {why}")),
-            None => entry::moved(entry, &origin),
+        let rules = Rules::of(self.client, self.place, &spot, &self.now.text)?;
+        let mut remarks = Vec::new();
+        let mut entered = |name: &str, entry: &Json| -> Result<Json, String> {
+            if let Some(why) = gate.keeps_out(name) {
+                return Err(format!("the client does not start it: {why}"));
+            }
+            let mut entry = entry::moved(entry, &origin)?;
+            remarks.push((name.to_owned(), rules.apply(name, &mut entry)?));
+            Ok(entry)
         };
         let (mut moved, mut stays) = (Map::new(), Vec::new());
         for (name, entry) in servers {
@@ -144,7 +153,7 @@ impl File<'_> {
             stays.push((name, why));
         }
         let fresh = moved.keys().filter(|name| now.contains_key(*name)).cloned().collect();
-        Ok(Step { spot, moved, fresh, stays, servers: kept })
+        Ok(Step { spot, moved, fresh, stays, remarks, servers: kept })
     }
 }
 
@@ -189,7 +198,16 @@ impl Step {
 
     /// The words that start our server for it.
     pub fn words(&self) -> Vec<String> {
-        vec!["mcp".to_owned(), format!("--upstreams-config={}", self.servers.display())]
+        let mut words = vec!["mcp".to_owned(), format!("--upstreams-config={}", self.servers.display())];
+        words.extend(self.time().map(|time| format!("--program-timeout-ms={time}")));
+        words
+    }
+
+    /// How many milliseconds a program needs that waits for its slowest server, if they are more than it has anyway.
+    pub fn time(&self) -> Option<u64> {
+        const USUAL: u64 = 10_000;
+        let times = self.moved.values().filter_map(|entry| entry.get(entry::CALL_TIME)?.as_u64());
+        times.max().map(|time| time + USUAL / 2).filter(|time| *time > USUAL)
     }
 
     /// Its servers as they are reached from here.
@@ -212,12 +230,25 @@ impl Step {
                 true => writeln!(told, "  - {name}"),
                 false => writeln!(told, "    {name} was moved before"),
             };
+            for remark in self.remarks.iter().filter(|(of, _)| of == name).flat_map(|(_, remarks)| remarks) {
+                let _ = writeln!(told, "    {remark}");
+            }
         }
         for (name, why) in &self.stays {
             let _ = writeln!(told, "  = {name} stays in the client: {why}");
         }
         if !self.moved.is_empty() {
             let _ = writeln!(told, "  + {}: ptc mcp with {}", self.spot.name, self.servers.display());
+            if matches!(place.scope, Scope::Project(_)) {
+                told.push_str(
+                    "    it names files of this machine: people who share the project each run the setup\n",
+                );
+            }
+            if self.moved.values().any(|entry| entry["inherit_env"] == true) {
+                told.push_str(
+                    "    servers have the whole environment of the client, as before (\"inherit_env\")\n",
+                );
+            }
         }
         told
     }

@@ -95,7 +95,11 @@ fn own(entry: &Json) -> Table {
                 Value::InlineTable(fields.collect::<InlineTable>())
             }
             Json::Bool(flag) => Value::from(*flag),
-            Json::Null | Json::Number(_) => continue,
+            Json::Number(number) => match number.as_i64() {
+                Some(number) => Value::from(number),
+                None => continue,
+            },
+            Json::Null => continue,
         };
         table.insert(key, Item::Value(value));
     }

@@ -1,0 +1,70 @@
+//! The rules of clients, as servers take them along.
+
+use super::*;
+
+fn rules(client: &'static str, said: &[(&str, Verdict)]) -> Rules {
+    let rule = |(pattern, verdict): &(&str, Verdict)| Rule {
+        pattern: (*pattern).to_owned(),
+        verdict: *verdict,
+        file: "settings.json".into(),
+        agent: None,
+    };
+    Rules { client, rules: said.iter().map(rule).collect(), off: BTreeMap::new() }
+}
+
+#[test]
+fn rules_of_clients_go_with_the_server() {
+    use Verdict::{Allow, Ask, Deny};
+    let cases: &[(&str, &[(&str, Verdict)], Json)] = &[
+        ("claude-code", &[("mcp__my_files__env", Deny)], json!({"excludeTools": ["env"]})),
+        ("claude-code", &[("mcp__my_files__get_*", Ask)], json!({"approval": {"get_*": "ask"}})),
+        ("claude-code", &[("mcp__my_files", Ask)], json!({"approval": {"*": "ask"}})),
+        ("claude-code", &[("mcp__my", Deny), ("mcp__other__env", Deny), ("Bash", Deny)], json!({})),
+        ("claude-code", &[("mcp__*__drop", Deny)], json!({"excludeTools": ["*__drop", "_drop", "drop"]})),
+        ("opencode", &[("my_files_env", Deny)], json!({"excludeTools": ["env"]})),
+        ("opencode", &[("my_files_*", Deny), ("my_files_look", Allow)], json!({"includeTools": ["look"]})),
+        (
+            "opencode",
+            &[("*", Ask), ("my_files_look", Allow)],
+            json!({"approval": {"*": "ask", "look": "never"}}),
+        ),
+        ("opencode", &[("*", Deny), ("my_*", Allow)], json!({})),
+        ("cursor", &[("Mcp(my files:env", Deny)], json!({"excludeTools": ["env"]})),
+        ("zed", &[("mcp:my files:env", Ask)], json!({"approval": {"env": "ask"}})),
+        (
+            "gemini",
+            &[("mcp_my_files_env", Deny), ("my_files__put", Deny)],
+            json!({"excludeTools": ["env", "put"]}),
+        ),
+        ("gemini", &[("env", Deny), ("run_shell_command", Deny)], json!({"excludeTools": ["env"]})),
+    ];
+    for (client, said, expected) in cases {
+        let mut entry = json!({});
+        let patterns: Vec<&str> = said.iter().map(|(pattern, _)| *pattern).collect();
+        rules(client, said).apply("my files", &mut entry).expect("it moves");
+        assert_eq!(entry, *expected, "{client}: {patterns:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_denied_stays() {
+    for (client, pattern) in [
+        ("claude-code", "mcp__files"),
+        ("claude-code", "mcp__files__*"),
+        ("claude-code", "mcp__*"),
+        ("opencode", "files*"),
+        ("opencode", "files_*"),
+        ("cursor", "Mcp(files:*"),
+    ] {
+        let why = rules(client, &[(pattern, Verdict::Deny)]).apply("files", &mut json!({}));
+        assert_eq!(why, Err("settings.json denies all its tools".to_owned()), "{client}: {pattern}");
+    }
+}
+
+#[test]
+fn lists_that_are_there_grow() {
+    let mut entry = json!({"disabledTools": ["put"]});
+    let remarks = rules("claude-code", &[("mcp__files__env", Verdict::Deny)]).apply("files", &mut entry);
+    assert_eq!(entry, json!({"disabledTools": ["put", "env"]}));
+    assert_eq!(remarks, Ok(vec!["without env, which settings.json denies".to_owned()]));
+}

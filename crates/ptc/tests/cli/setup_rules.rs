@@ -1,0 +1,239 @@
+//! `ptc setup`: what a client keeps from its model, what it passes on to its servers and how long it waits for them, is so behind
+//! `ptc mcp` too.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::setup::{Home, kept_servers};
+
+#[test]
+fn what_a_client_denies_is_denied_behind_ours() {
+    let claude = json!({"mcpServers": {"files": {"command": "a"}, "other": {"command": "b"}}});
+    let mcp =
+        json!({"files": {"type": "local", "command": ["a"]}, "other": {"type": "local", "command": ["b"]}});
+    let rules =
+        json!({"permissions": {"deny": ["mcp__files__env", "Bash(rm *)"], "ask": ["mcp__files__slow"]}});
+    let opencode = ".config/opencode/opencode.json";
+    // The client, its file, another one with rules, and whether the first is that of the project.
+    let cases = [
+        ("claude-code", (".claude.json", claude.clone()), (".claude/settings.json", rules.clone()), false),
+        (
+            "claude-code",
+            ("shop/.mcp.json", claude.clone()),
+            ("shop/.claude/settings.local.json", rules.clone()),
+            true,
+        ),
+        // Settings of a project count for what the user has everywhere, too.
+        ("claude-code", (".claude.json", claude), ("shop/.claude/settings.json", rules), false),
+        (
+            "opencode",
+            (opencode, json!({"mcp": mcp, "tools": {"files_env": false}})),
+            ("shop/opencode.json", json!({"permission": {"files_slow": "ask"}})),
+            false,
+        ),
+        (
+            "opencode",
+            (opencode, json!({"mcp": mcp, "permission": {"files_env": "deny", "files_slow": "ask"}})),
+            ("shop/opencode.json", json!({})),
+            false,
+        ),
+    ];
+    for (client, own, other, is_project) in cases {
+        let home = Home::new(&format!("denied-{client}"));
+        home.write("shop/some.txt", "");
+        for (file, content) in [&own, &other] {
+            home.write(file, &content.to_string());
+        }
+        let mut args = vec!["setup", client, "--yes", "--no-check"];
+        args.extend(is_project.then_some("--project"));
+        let done = home.ptc_in("shop", &args);
+        let case = format!("{client}, {}, {}", own.0, other.0);
+        assert_eq!(done.code, 0, "{case}: {}{}", done.out, done.err);
+        assert!(done.out.contains("  - files\n    without env, which "), "{case}: {}", done.out);
+        assert!(done.out.contains("    slow needs approval, as "), "{case}: {}", done.out);
+        let servers = kept_servers(&home);
+        assert_eq!(servers["files"]["excludeTools"], json!(["env"]), "{case}");
+        assert_eq!(servers["files"]["approval"], json!({"slow": "ask"}), "{case}");
+        assert_eq!(servers["other"].get("excludeTools"), None, "{case}");
+    }
+}
+
+#[test]
+fn a_server_that_a_client_denies_stays() {
+    let home = Home::new("denied-whole");
+    home.write(
+        ".claude.json",
+        "{\"mcpServers\": {\"files\": {\"command\": \"a\"}, \"other\": {\"command\": \"b\"}}}",
+    );
+    home.write("own/settings.json", "{\"permissions\": {\"deny\": [\"mcp__files\"]}}");
+    home.write("own/.claude.json", &home.read(".claude.json"));
+    let folder = home.0.join("own");
+    let env: [(&str, &Path); 1] = [("CLAUDE_CONFIG_DIR", &folder)];
+    let done = home.ptc_with(".", &["setup", "claude-code", "--yes", "--no-check"], &env);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(
+        done.out.contains("  = files stays in the client: ") && done.out.contains("denies all its tools"),
+        "{}",
+        done.out
+    );
+    let left: Json = serde_json::from_str(&home.read("own/.claude.json")).expect("JSON");
+    assert!(left["mcpServers"].get("files").is_some() && left["mcpServers"].get("other").is_none(), "{left}");
+}
+
+#[test]
+fn a_server_that_the_project_switches_off_stays_off() {
+    let home = Home::new("override");
+    home.write(
+        ".config/opencode/opencode.json",
+        "{\"mcp\": {\"extra\": {\"type\": \"local\", \"command\": [\"a\"]}}}",
+    );
+    home.write(
+        "shop/opencode.json",
+        "{\"mcp\": {\"extra\": {\"enabled\": false}, \"own\": {\"type\": \"local\", \"command\": [\"b\"]}}}",
+    );
+    let done = home.ptc_in("shop", &["setup", "opencode", "--project", "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains("  = extra stays in the client: server 'extra': it only changes a server that stands in another file"), "{}", done.out);
+    let left: Json = serde_json::from_str(&home.read("shop/opencode.json")).expect("JSON");
+    assert_eq!(left["mcp"]["extra"], json!({"enabled": false}));
+}
+
+#[test]
+fn servers_have_the_environment_and_the_time_that_they_had() {
+    let home = Home::new("as-before");
+    home.write(".claude.json", "{\"mcpServers\": {\"slow\": {\"command\": \"a\", \"timeout\": 90000}}}");
+    let done = home.ptc(&["setup", "claude-code", "--yes", "--no-check"]);
+    assert!(
+        done.out.contains("servers have the whole environment of the client, as before"),
+        "{}{}",
+        done.out,
+        done.err
+    );
+    let kept = kept_servers(&home);
+    assert_eq!(
+        (&kept["slow"]["inherit_env"], &kept["slow"]["call_timeout_ms"]),
+        (&json!(true), &json!(90_000))
+    );
+    let own: Json = serde_json::from_str(&home.read(".claude.json")).expect("JSON");
+    let own = &own["mcpServers"]["ptc"];
+    assert_eq!((&own["timeout"], &own["args"][2]), (&json!(95_000), &json!("--program-timeout-ms=95000")));
+
+    let home = Home::new("as-before-codex");
+    home.write(
+        ".codex/config.toml",
+        "[mcp_servers.slow]\ncommand = \"a\"\ntool_timeout_sec = 90\nstartup_timeout_sec = 20\n",
+    );
+    assert_eq!(home.ptc(&["setup", "codex", "--yes", "--no-check"]).code, 0);
+    let kept = kept_servers(&home);
+    assert_eq!(kept["slow"].get("inherit_env"), None, "Codex holds variables back");
+    assert_eq!(
+        (&kept["slow"]["call_timeout_ms"], &kept["slow"]["handshake_timeout_ms"]),
+        (&json!(90_000), &json!(20_000))
+    );
+    assert!(
+        home.read(".codex/config.toml").contains("tool_timeout_sec = 95"),
+        "{}",
+        home.read(".codex/config.toml")
+    );
+}
+
+/// A child that has our whole environment, with secrets in it, tells it: the value of a name that says so is covered.
+#[test]
+fn an_inherited_environment_reaches_the_child_and_its_secrets_stay_covered() {
+    let home = Home::new("inherited");
+    home.write(
+        "env.sh",
+        r#"while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"env","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"env","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"profile=%s token=%s own=%s"}]}}\n' "$id" "$AWS_PROFILE" "$SHOP_TOKEN" "$PTC_RUNNER_MCP_HTTP_AUTH_TOKEN" ;;
+  esac
+done
+"#,
+    );
+    for (inherits, expected) in
+        [(true, "profile=shop token=[REDACTED] own="), (false, "profile= token= own=")]
+    {
+        let script = home.0.join("env.sh");
+        let entry =
+            json!({"mcpServers": {"x": {"command": "sh", "args": [script], "inherit_env": inherits}}});
+        home.write("servers.json", &entry.to_string());
+        let env: [(&str, &Path); 3] = [
+            ("AWS_PROFILE", Path::new("shop")),
+            ("SHOP_TOKEN", Path::new("inherited-token-1234")),
+            ("PTC_RUNNER_MCP_HTTP_AUTH_TOKEN", Path::new("own-token-12345678")),
+        ];
+        let args = ["eval", "--upstreams-config", "servers.json", "-e", "(x/env)"];
+        let ran = home.ptc_with(".", &args, &env);
+        assert_eq!(ran.out.trim(), format!("{expected:?}"), "{inherits}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_folder_of_a_file_that_is_named_without_one_is_filled_in() {
+    let home = Home::new("workspace");
+    let text = "{\"mcpServers\": {\"x\": {\"command\": \"${workspaceFolder}/no-such-program\"}}}";
+    let folder = home.0.canonicalize().expect("it is there");
+    for (here, file, expected) in [
+        (".", "ws.json", folder.join("no-such-program")),
+        ("shop/.vscode", "mcp.json", folder.join("shop/no-such-program")),
+        ("shop", ".vscode/mcp.json", folder.join("shop/no-such-program")),
+    ] {
+        home.write(&format!("{here}/{file}"), text);
+        let checked = home.ptc_in(here, &["upstreams", "check", file]);
+        assert!(
+            checked.out.contains(&format!("command not found: {}", expected.display())),
+            "{file}: {}{}",
+            checked.out,
+            checked.err
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_named_and_leaves_nothing() {
+    let home = Home::new("unwritable");
+    let before = home.write(".claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+    // A file where a folder should be stops everybody, root too.
+    fs::write(home.0.join("config"), "").expect("a file");
+    let config = home.0.join("config");
+    let env: [(&str, &Path); 1] = [("XDG_CONFIG_HOME", &config)];
+    let refused = home.ptc_with(".", &["setup", "claude-code", "--yes", "--no-check"], &env);
+    assert!(
+        refused.code == 2 && refused.err.contains("ptc_runner_mcp/setup cannot be written"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(home.read(".claude.json"), before);
+}
+
+#[test]
+fn an_undo_elsewhere_says_where_the_servers_are() {
+    let home = Home::new("undo-elsewhere");
+    home.write(".claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+    assert_eq!(home.ptc(&["setup", "claude-code", "--yes", "--no-check"]).code, 0);
+    let other = home.0.join("other");
+    let env: [(&str, &Path); 1] = [("XDG_CONFIG_HOME", &other)];
+    let refused = home.ptc_with(".", &["setup", "claude-code", "--undo"], &env);
+    assert!(
+        refused.code == 2
+            && refused.err.contains("kept elsewhere")
+            && refused.err.contains(".config/ptc_runner_mcp/setup/"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn an_empty_home_is_none() {
+    let home = Home::new("empty-home");
+    let before = home.write(".claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+    let empty: [(&str, &Path); 2] = [("HOME", Path::new("")), ("USERPROFILE", Path::new(""))];
+    let refused = home.ptc_with(".", &["setup", "claude-code", "--yes", "--no-check"], &empty);
+    assert!(refused.code == 2 && refused.err.contains("HOME is not set"), "{}{}", refused.out, refused.err);
+    assert_eq!(home.read(".claude.json"), before);
+}
