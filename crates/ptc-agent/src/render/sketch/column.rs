@@ -21,7 +21,7 @@ const LOOKS: usize = 50_000;
 const ALL_KEYS: usize = 200_000;
 /// How deep nesting is looked at, in steps of which a level takes [`LEVEL`], and one where the way is narrow.
 const DEEPEST: usize = 4 * LEVEL;
-const LEVEL: usize = 4;
+const LEVEL: usize = 3;
 /// A map with at most so many keys is a narrow way, as the wrappings of answers are.
 const NARROW: usize = 4;
 /// Work of looking at all items of lists of scalars: one for each, and more for long texts.
@@ -620,8 +620,8 @@ impl Record {
 
     /// How many bytes each map in the fields may have: where the way is narrow, what the others leave of the room.
     fn room(&self, most: usize) -> usize {
-        /// Bytes of a field beside its key and its map.
-        const AROUND: usize = 24;
+        /// Bytes of a field beside its key and its map, with the count of keys that do not fit.
+        const AROUND: usize = 56;
         if self.fields.len() > NARROW {
             return INLINE.min(most);
         }
