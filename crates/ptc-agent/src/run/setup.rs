@@ -204,7 +204,7 @@ fn check(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
     lent::admit(node, shared)?;
     if options.on_missing == OnMissing::Error
         && let Err(error @ TemplateError::Missing(_)) =
-            node.agent.template().render(&*node.context, OnMissing::Error)
+            node.agent.template().render(&*node.agent.for_prompt(&node.context), OnMissing::Error)
     {
         return Err(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
     }

@@ -89,12 +89,12 @@ fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
 fn what_was_shown_whole_is_not_kept() {
     let rows: Json = (0..60).map(|id| json!({"id": id, "name": null, "tags": ["x", id]})).collect();
     for program in [code as fn(&str) -> Reply, eval] {
-        for shows in ["data/rows", "(prn data/rows)", "(tool/rows)"] {
+        for shows in ["data/rows", "(prn data/rows)", "(tool/table)"] {
             let transport =
                 if program("1").tool_calls.is_empty() { Transport::Content } else { Transport::ToolCall };
             let given = rows.clone();
             let agent =
-                Agent::builder("x").transport(transport).tool(Tool::new("rows", move |_| given.clone()));
+                Agent::builder("x").transport(transport).tool(Tool::new("table", move |_| given.clone()));
             let inputs = if shows.contains("data") { json!({"rows": rows}) } else { json!({}) };
             let step = run(
                 agent.build().unwrap(),
