@@ -39,6 +39,9 @@ pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Sessions that one transaction of a sweep ends or forgets.
 const SWEPT: i64 = 500;
 
+/// The right to reply to the request that begins a session, and the reply, which depends on the times of the session.
+pub type ReplyOfStart<'r> = (&'r Lease, &'r dyn Fn(&Times) -> Json);
+
 /// The sessions of a store.
 ///
 /// ```
@@ -85,7 +88,7 @@ impl Sessions {
         &self,
         new: &NewSession<'_>,
         room: SessionQuota,
-        along: Option<(&Lease, &dyn Fn(&Times) -> Json)>,
+        along: Option<ReplyOfStart<'_>>,
     ) -> Result<Times, SessionError> {
         // Sessions begin one after the other, so that they are counted right.
         self.store.write("sessions", |tx| {

@@ -52,7 +52,7 @@ fn hold(config: &str) {
         for client in &clients {
             for tool in ["pid", "grandchild"] {
                 let payload = client.call(tool, Default::default(), allowance).await.expect("an answer");
-                print(&payload.texts()[0]);
+                print(payload.texts()[0]);
             }
         }
         std::future::pending::<()>().await;

@@ -15,7 +15,9 @@ fn rules(client: &'static str, said: &[(&str, Verdict)]) -> Rules {
 #[test]
 fn rules_of_clients_go_with_the_server() {
     use Verdict::{Allow, Ask, Deny};
-    let cases: &[(&str, &[(&str, Verdict)], Json)] = &[
+    /// A client, what its rules say, and what its server gets.
+    type Case<'c> = (&'c str, &'c [(&'c str, Verdict)], Json);
+    let cases: &[Case<'_>] = &[
         ("claude-code", &[("mcp__my_files__env", Deny)], json!({"excludeTools": ["env"]})),
         ("claude-code", &[("mcp__my_files__get_*", Ask)], json!({"approval": {"get_*": "ask"}})),
         ("claude-code", &[("mcp__my_files", Ask)], json!({"approval": {"*": "ask"}})),
