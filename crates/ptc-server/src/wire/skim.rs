@@ -14,14 +14,14 @@ pub struct Skim {
     escaped: bool,
     /// The text or number that is being read in the outermost object, cut.
     word: Vec<u8>,
-    key: Key,
+    key: MemberKey,
     id: Option<Json>,
     is_request: bool,
 }
 
 /// What the name before the colon was.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Key {
+enum MemberKey {
     Id,
     #[default]
     Other,
@@ -62,7 +62,7 @@ impl Skim {
                 self.note(byte);
             }
             b'{' | b'[' => {
-                (self.depth, self.key) = (self.depth + 1, Key::Other);
+                (self.depth, self.key) = (self.depth + 1, MemberKey::Other);
                 self.word.clear();
             }
             b'}' | b']' => {
@@ -71,7 +71,7 @@ impl Skim {
             }
             b':' if self.depth == 1 => {
                 self.is_request |= self.word == b"\"method\"";
-                self.key = if self.word == b"\"id\"" { Key::Id } else { Key::Other };
+                self.key = if self.word == b"\"id\"" { MemberKey::Id } else { MemberKey::Other };
                 self.word.clear();
             }
             b',' => self.end_of_value(),
@@ -90,11 +90,11 @@ impl Skim {
         if self.depth != 1 {
             return;
         }
-        if self.key == Key::Id && self.id.is_none() && self.word.len() <= LONGEST {
+        if self.key == MemberKey::Id && self.id.is_none() && self.word.len() <= LONGEST {
             let id = serde_json::from_slice::<Json>(&self.word).ok();
             self.id = id.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
         }
-        self.key = Key::Other;
+        self.key = MemberKey::Other;
         self.word.clear();
     }
 }
