@@ -46,6 +46,8 @@ mod pages;
 mod picture;
 #[path = "cli/plans.rs"]
 mod plans;
+#[path = "shared/port.rs"]
+mod port;
 #[path = "../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 #[path = "cli/preludes.rs"]

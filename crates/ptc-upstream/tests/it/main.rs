@@ -13,6 +13,8 @@ mod guards;
 mod http;
 mod manifest;
 mod openapi;
+#[path = "../../../ptc/tests/shared/port.rs"]
+mod port;
 mod programs;
 mod real;
 mod redact;

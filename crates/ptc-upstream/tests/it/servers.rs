@@ -10,6 +10,7 @@ use ptc_upstream::Client;
 use ptc_upstream::model::{Allowance, Block, Payload, Reason};
 use serde_json::{Value as Json, json};
 
+use crate::port::own_port;
 use crate::support::*;
 
 /// The program of a package of the MCP project; `None` where there is no Node.
@@ -131,18 +132,15 @@ impl Drop for Served {
 impl Served {
     /// Starts the server with a transport, and gives its port.
     async fn start(program: &Path, transport: &str) -> (Served, u16) {
-        // The server cannot choose a port by itself. One that was free a moment ago will do.
-        let free = std::net::TcpListener::bind("127.0.0.1:0")
-            .and_then(|free| free.local_addr())
-            .expect("a port")
-            .port();
+        // The server cannot choose a port by itself.
+        let port = own_port();
         let mut command = Command::new("node");
-        command.arg(program).arg(transport).env_clear().env("PORT", free.to_string());
+        command.arg(program).arg(transport).env_clear().env("PORT", port.to_string());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("node starts");
         let served = Served(child);
-        until("it listens", async || tokio::net::TcpStream::connect(("127.0.0.1", free)).await.is_ok()).await;
-        (served, free)
+        until("it listens", async || tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()).await;
+        (served, port)
     }
 }
 
@@ -165,8 +163,8 @@ async fn everything_over_server_sent_events_of_before_streamable_http() {
 #[tokio::test]
 async fn everything_over_http() {
     let Some(program) = program("server-everything") else { return };
-    let (_served, free) = Served::start(&program, "streamableHttp").await;
-    let url = format!("http://127.0.0.1:{free}/mcp");
+    let (_served, port) = Served::start(&program, "streamableHttp").await;
+    let url = format!("http://127.0.0.1:{port}/mcp");
     let upstream = json!({"transport": "mcp_http", "url": url, "allow_insecure_http": true, "handshake_timeout_ms": 60_000});
     let client = client(upstream);
     everything(&*client).await;

@@ -12,6 +12,7 @@ use super::agents::{command_in, folder, ptc_in, write};
 use super::approval::{bills, paid};
 use super::eventually::eventually;
 use super::flood::withstands_over;
+use super::port::own_port;
 use super::resume::{Server, kill, questions, ten_steps};
 use super::world::World;
 use super::*;
@@ -27,11 +28,6 @@ fn binary() -> Option<PathBuf> {
         super::skip::skip("the Restate server of npm");
     }
     path.exists().then_some(path)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("its address").port()
 }
 
 /// An answer by HTTP: status and body. `None` if nobody is there.
@@ -66,7 +62,7 @@ struct Restate {
 impl Restate {
     fn start(folder: &Path) -> Option<Self> {
         let binary = binary()?;
-        let (ingress, admin, fabric) = (free_port(), free_port(), free_port());
+        let (ingress, admin, fabric) = (own_port(), own_port(), own_port());
         let key = new_key(folder);
         let process = launch(&binary, folder, ingress, admin, fabric);
         let server = Restate { binary, folder: folder.to_owned(), process, ingress, admin, fabric, key };
@@ -183,7 +179,7 @@ struct Worker {
 
 impl Worker {
     fn new(folder: &Path, restate: &Restate) -> Self {
-        let listen = format!("127.0.0.1:{}", free_port());
+        let listen = format!("127.0.0.1:{}", own_port());
         let (folder, url, key) = (folder.to_owned(), restate.admin_url(), restate.key.clone());
         let mut worker = Worker { folder, restate: url, key, listen, process: None };
         worker.start();
@@ -198,6 +194,7 @@ impl Worker {
         let mut process = command.stderr(Stdio::piped()).spawn().expect("the command starts");
         let (sender, lines) = mpsc::channel();
         let stderr = process.stderr.take().expect("a pipe");
+        self.process = Some(process);
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 // Whoever reads the output of a failed test finds it.
@@ -205,9 +202,15 @@ impl Worker {
                 let _ = sender.send(line);
             }
         });
-        let line = lines.recv_timeout(Duration::from_secs(120)).expect("it says that it serves");
-        assert!(line.starts_with("serving "), "{line}");
-        self.process = Some(process);
+        // Restate goes on with what it knows of the worker at this address before the worker is registered again: a
+        // mission may finish first.
+        loop {
+            let line = lines.recv_timeout(Duration::from_secs(120)).expect("it says that it serves");
+            if line.starts_with("serving ") {
+                return;
+            }
+            assert!(line.ends_with(" finished"), "{line}");
+        }
     }
 
     fn kill(&mut self) {
@@ -532,7 +535,7 @@ fn a_worker_that_listens_to_one_server_tells_everybody_that_it_lives() {
     let folder = folder("worker-health");
     let agent = "name = \"one\"\nprompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
     write(&folder, &[("agent.toml", agent), ("replies.jsonl", "{\"program\": \"(return 1)\"}")]);
-    let listen = format!("127.0.0.1:{}", free_port());
+    let listen = format!("127.0.0.1:{}", own_port());
     let restate = takes_any_worker();
     let args =
         ["worker", "--restate", &restate, "--listen", &listen, "--identity-key", REAL_KEY, "agent.toml"];
@@ -551,7 +554,7 @@ fn unfinished_requests_keep_nobody_from_a_worker_and_take_no_memory() {
     let folder = folder("worker-flood");
     let agent = "name = \"one\"\nprompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
     write(&folder, &[("agent.toml", agent), ("replies.jsonl", "{\"program\": \"(return 1)\"}")]);
-    let listen = format!("127.0.0.1:{}", free_port());
+    let listen = format!("127.0.0.1:{}", own_port());
     let mut command =
         command_in(&folder, &["worker", "--restate", &takes_any_worker(), "--listen", &listen, "agent.toml"]);
     let mut process = command.stderr(Stdio::piped()).spawn().expect("the command starts");

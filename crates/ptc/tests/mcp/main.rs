@@ -30,6 +30,8 @@ mod moved;
 mod natural;
 mod nginx;
 mod page;
+#[path = "../shared/port.rs"]
+mod port;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;

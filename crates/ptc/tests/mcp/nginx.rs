@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
+use crate::port::own_port;
 use crate::support::{Folder, HttpServer, TOKEN, call, eventually, initialize};
 
 const PAGE: &str = include_str!("../../../../docs/mcp-server.md");
@@ -53,7 +54,7 @@ fn the_documented_proxy_works() {
         .unwrap();
     assert!(certificate.status.success(), "{certificate:?}");
     let server = HttpServer::start(&["--http-auth-token", TOKEN, "--program-timeout-ms", "2500"]);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = own_port();
     // Only places and ports differ from the page.
     let site = documented("nginx")
         .replace("listen 443 ssl", &format!("listen 127.0.0.1:{port} ssl"))

@@ -6,6 +6,8 @@ mod doors;
 mod flood;
 mod otlp;
 mod page;
+#[path = "../shared/port.rs"]
+mod port;
 mod replay;
 #[path = "../../../ptc-store/tests/it/skip.rs"]
 mod skip;

@@ -12,6 +12,7 @@ use prost::Message;
 use serde_json::{Map, Value as Json, json};
 
 use crate::browser::agent;
+use crate::port::own_port;
 use crate::support::{command, err, folder};
 
 const MARK: &str = "PTC_TEST_COLLECTOR";
@@ -210,7 +211,7 @@ fn calls_of_upstreams_and_failures_have_the_names_of_mcp_and_their_reason() {
 #[test]
 fn a_collector_that_is_not_there_costs_a_complaint_and_not_the_run() {
     let folder = folder("otlp-gone");
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let port = own_port();
     let url = format!("http://127.0.0.1:{port}");
     let ran = command(&folder, &["eval", "-e", "(+ 1 2)", "--otlp", &url]).output().expect("a run");
     assert_eq!((ran.status.code(), ran.stdout.as_slice()), (Some(0), b"3\n".as_slice()));
