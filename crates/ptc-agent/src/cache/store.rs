@@ -245,7 +245,7 @@ pub(crate) fn evictions_note(evictions: &[Eviction], firewall: bool) -> Option<S
     }
     let mut note = "Not kept any more (calling them again runs the tool again):".to_owned();
     for eviction in evictions.iter().take(SHOWN) {
-        let call = call_text(eviction.key.tool(), &eviction.key.args(), firewall);
+        let call = call_text(eviction.key.tool(), &without_data(eviction.key.args()), firewall);
         let why = match eviction.cause {
             EvictionCause::ToolLimit => "the results of this tool take too much room",
             EvictionCause::TotalLimit => "all results together take too much room",
@@ -257,6 +257,14 @@ pub(crate) fn evictions_note(evictions: &[Eviction], firewall: bool) -> Option<S
         note.push_str(&format!("\n- and {} more", evictions.len() - SHOWN));
     }
     Some(note)
+}
+
+/// The arguments of a call as its model may see them: a program may have passed data, which stays out of requests.
+fn without_data(mut args: Json) -> Json {
+    const SHOWN_BYTES: u64 = 24;
+    let values = args.as_object_mut().into_iter().flat_map(|fields| fields.values_mut());
+    values.filter(|value| json_bytes(value) > SHOWN_BYTES).for_each(|value| *value = Json::from("…"));
+    args
 }
 
 /// The length of the JSON text of a value.
@@ -374,6 +382,16 @@ mod tests {
              :q \"a\"}) (40 bytes): all results together take too much room"
         );
         assert_eq!(evictions_note(&[], true), None);
+    }
+
+    #[test]
+    fn data_in_the_arguments_of_what_went_is_not_told() {
+        let mut cache = cache(Some(60), None);
+        let args = json!({"rows": [{"name": "Ada"}, {"name": "Grace"}], "q": "a text of more than some words", "n": 5});
+        cache.insert(CacheKey::new("save", &args), sized(40), None);
+        cache.insert(key("save", 2), sized(40), None);
+        let note = evictions_note(&cache.take_evictions(), true).unwrap();
+        assert!(note.contains("- (tool/save {:n 5 :q \"…\" :rows \"…\"}) (40 bytes)"), "{note}");
     }
 
     #[test]
