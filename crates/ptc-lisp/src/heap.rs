@@ -25,7 +25,7 @@ use crate::steps::Steps;
 use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, TooLong};
 use crate::value::{
-    CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Stamp, Value,
+    CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Stamp, Value, ledger,
 };
 
 /// Whether programs have limits. Only the build with which `cargo xtask counts --meters` measures what limits cost
@@ -415,6 +415,8 @@ impl Heap {
         let done = write(&mut printer);
         let work = printer.work();
         let text = printer.finish();
+        // What ended the walk comes before what it made.
+        self.spend(ledger::take())?;
         self.work(work.saturating_add(text.len() / PER_UNIT))?;
         if done.is_err() {
             return Err(self.text_too_long(text.len()));

@@ -396,12 +396,47 @@ fn a_native_that_goes_on_for_long_can_be_interrupted() {
         // A realised sequence that goes on with itself, looked through for one that is not realised.
         "(def d (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) @a)) (nth d 9) (alter-meta! #'d assoc :m d)",
         "(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) (nth @a 9) (group-by identity [@a]))",
+        // NaN is unlike any other, so all of them are looked at for each.
+        "(into #{} (repeat 20000 ##NaN))",
+        "(into #{} (map (fn [i] ##NaN) (range 20000)))",
+        "(set (repeat 20000 ##NaN))",
+        "(frequencies (repeat 20000 ##NaN))",
+        "(distinct (repeat 20000 ##NaN))",
+        "(group-by identity (repeat 20000 ##NaN))",
+        "(zipmap (repeat 20000 ##NaN) (range 20000))",
+        "(apply hash-map (repeat 40000 ##NaN))",
+        "(apply merge (map (fn [i] {##NaN i}) (range 20000)))",
+        "(clojure.set/union (set (repeat 2000 ##NaN)) (set (repeat 2000 ##NaN)))",
+        "(apply array-map (repeat 40000 ##NaN))",
+        // Text of parts that are shared is long before it is too long.
+        "(str (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(pr-str (reduce (fn [a _] {a a}) {} (range 60)))",
+        "(format \"%s\" (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(str/join (repeat 3 (reduce (fn [a _] [a a]) [] (range 60))))",
+        "(println (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(clojure.pprint/pprint (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(ex-info (reduce (fn [a _] [a a]) [] (range 60)) {})",
+        "(.append (StringBuilder.) (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(json/generate-string (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(let [x (vec (range 1000))] (str (vec (repeat 100000 x))))",
     ] {
         let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
         machine.set_interrupt(interrupt(1).0);
         let ended = run(&mut machine, program);
         assert_eq!(ended, "timeout: the time is up", "{program}");
         assert!(machine.fuel_used() <= 1_000_000_000, "{program}");
+    }
+}
+
+/// Fuel that is used up while keys are compared ends the search for them, too.
+#[test]
+fn keys_that_are_unlike_each_other_end_with_the_fuel() {
+    for program in
+        ["(count (into #{} (repeat 200000 ##NaN)))", "(count (zipmap (repeat 200000 ##NaN) (range)))"]
+    {
+        let mut machine = Machine::new(Limits { fuel: 1_000_000, ..Limits::default() });
+        let ended = run(&mut machine, program);
+        assert!(ended.starts_with("fuel_exceeded"), "{program}: {ended}");
     }
 }
 

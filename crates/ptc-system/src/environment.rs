@@ -27,23 +27,15 @@ const INHERITED: &[&str] = &[
     "APPDATA",
 ];
 
-/// Words in the name of a variable that make its value a secret.
-const SECRET_WORDS: &[&str] = &[
-    "TOKEN",
-    "KEY",
-    "APIKEY",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASS",
-    "PASSPHRASE",
-    "AUTH",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "PAT",
-    "BEARER",
-    "JWT",
-];
+/// Words in the name of a variable that make its value a secret, wherever they stand: `PGPASSWORD`.
+const SECRET_PARTS: &[&str] = &["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL", "APIKEY"];
+
+/// Those that are part of other words, too (`TOKENIZER`), and count by themselves.
+const SECRET_WORDS: &[&str] =
+    &["TOKEN", "KEY", "PASS", "PWD", "AUTH", "PAT", "BEARER", "JWT", "COOKIE", "SALT", "WEBHOOK"];
+
+/// Where the process is and was, not how it gets in.
+const FOLDERS: &[&str] = &["PWD", "OLDPWD"];
 
 /// What a child inherits, with its values. Clear its environment first.
 pub fn inherited() -> impl Iterator<Item = (&'static str, OsString)> {
@@ -52,7 +44,32 @@ pub fn inherited() -> impl Iterator<Item = (&'static str, OsString)> {
 
 /// Whether a variable of this name holds a secret, by the words in it.
 pub fn is_secret_name(name: &str) -> bool {
-    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
+    let upper = name.to_ascii_uppercase();
+    if FOLDERS.contains(&upper.as_str()) {
+        return false;
+    }
+    let is_word = |word: &str| {
+        let word = word.to_ascii_uppercase();
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        SECRET_WORDS.contains(&word) || word.strip_suffix('S').is_some_and(|one| SECRET_WORDS.contains(&one))
+    };
+    SECRET_PARTS.iter().any(|part| upper.contains(part)) || words(name).into_iter().any(is_word)
+}
+
+/// The words of a name: `npm_config__authToken` has four.
+fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for part in name.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let mut begin = 0;
+        for (at, pair) in part.as_bytes().windows(2).enumerate() {
+            if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
+                words.push(&part[begin..=at]);
+                begin = at + 1;
+            }
+        }
+        words.push(&part[begin..]);
+    }
+    words
 }
 
 /// Whether a variable can have this name.
@@ -172,4 +189,24 @@ pub fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret_name;
+
+    #[test]
+    fn names_of_variables_say_what_is_secret() {
+        let secret = "PGPASSWORD MYSQL_PWD DB_PASSWORD authToken SECRETS SESSION_COOKIE APIKEY GITHUB_PAT DBPASSWD \
+            npm_config__authToken MY_SECRETS GH_TOKEN2 SIGNING_SALT SLACK_WEBHOOK_URL AWS_SECRET_ACCESS_KEY DB_PASS \
+            PASSPHRASE AUTH JWT BEARER CREDENTIALS AWS_ACCESS_KEY_ID apiKey API-KEY KEYS clientSecret";
+        for name in secret.split_whitespace() {
+            assert!(is_secret_name(name), "{name}");
+        }
+        let plain = "PATH HOME PWD OLDPWD TOKENIZERS_PARALLELISM MONKEY KEYBOARD COMPASS PATTERN AUTHOR LANG PORT \
+            ADDRESS PATIENCE BASALT MAX_TOKENIZER_THREADS NODE_ENV";
+        for name in plain.split_whitespace() {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
 }

@@ -9,8 +9,8 @@ use crate::heap::Heap;
 use crate::interchange::Keys;
 use crate::json::{self, FaultKind, JsonFault, ReadOptions, SameKey, Unwritable, WriteOptions};
 use crate::signal::{Res, Signal};
-use crate::value::Value;
 use crate::value::walk::Parts;
+use crate::value::{Value, ledger};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -250,6 +250,7 @@ fn write(heap: &mut Heap, args: &[Value], sorted: bool) -> Res {
             Ok(Value::string(text))
         }
         Err(Unwritable::TooLong(work)) => {
+            heap.spend(ledger::take())?;
             heap.work((1 + limit / PER_UNIT).saturating_add(work))?;
             Err(heap.text_too_long(limit))
         }

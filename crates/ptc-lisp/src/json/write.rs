@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::keys::{self, SameKey};
 use crate::names::Names;
-use crate::value::Value;
 use crate::value::print::{self, Printer, Style};
 use crate::value::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
+use crate::value::{Value, ledger};
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub enum Unwritable {
 /// The JSON text of a value without unrealised lazy sequences in it, and the work that its digits took.
 pub fn write(value: &Value, names: &Names, options: &WriteOptions) -> Result<(String, usize), Unwritable> {
     let mut writer =
-        JsonWriter { out: String::new(), names, options, depth: 0, work: 0, path: String::new() };
+        JsonWriter { out: String::new(), names, options, depth: 0, work: 0, parts: 0, path: String::new() };
     match walk(value, &mut writer) {
         Ok(()) => Ok((writer.out, writer.work)),
         Err(WriteStop::TooLong) => Err(Unwritable::TooLong(writer.work)),
@@ -63,6 +63,8 @@ struct JsonWriter<'a> {
     options: &'a WriteOptions,
     depth: usize,
     work: usize,
+    /// Parts that were walked.
+    parts: u64,
     /// The way to the value that was refused.
     path: String,
 }
@@ -223,6 +225,10 @@ impl Visitor for JsonWriter<'_> {
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<OpenCollection>, WriteStop> {
         self.room(0)?;
+        self.parts += 1;
+        if !ledger::lets_walk(self.parts) {
+            return Err(WriteStop::TooLong);
+        }
         match value {
             Value::Nil => self.out.push_str("null"),
             Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),

@@ -56,7 +56,9 @@ fn same_text(a: &Text, b: &Text) -> bool {
 fn same_parts_of_keys(a: &Value, b: &Value) -> bool {
     let left = ledger::left();
     if left == 0 {
-        return false;
+        // The program is over, and whoever looks for a key among many has found it: NaN is unlike all others of its hash.
+        ledger::note(1);
+        return true;
     }
     let mut meter = Meter::new(left);
     let same = same(a, b, true, &mut meter);

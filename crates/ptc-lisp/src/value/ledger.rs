@@ -13,6 +13,8 @@ use crate::interrupt::Interrupt;
 thread_local! {
     static USED: Cell<u64> = const { Cell::new(0) };
     static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// The work after which the host is asked again.
+    static LOOKS_UP_AT: Cell<u64> = const { Cell::new(Interrupt::FUEL) };
     static INTERRUPT: RefCell<Interrupt> = const { RefCell::new(Interrupt::NONE) };
 }
 
@@ -23,6 +25,7 @@ const OVER: u64 = u64::MAX / 4;
 #[inline]
 pub fn open(fuel: u64, interrupt: &Interrupt) {
     USED.set(0);
+    LOOKS_UP_AT.set(Interrupt::FUEL);
     LIMIT.set(fuel);
     if interrupt.is_set() {
         INTERRUPT.replace(interrupt.clone());
@@ -47,13 +50,33 @@ pub fn goes_on() -> bool {
     goes_on
 }
 
-/// Notes work.
+/// Notes work. One native may look at keys a billion times, so the host is asked here, too.
 #[inline]
 pub fn note(steps: u64) {
     if !METERED {
         return;
     }
-    USED.set(USED.get().saturating_add(steps));
+    let used = USED.get().saturating_add(steps);
+    USED.set(used);
+    if used > LOOKS_UP_AT.get() {
+        look_up(used);
+    }
+}
+
+#[cold]
+fn look_up(used: u64) {
+    LOOKS_UP_AT.set(used.saturating_add(Interrupt::FUEL));
+    goes_on();
+}
+
+/// How many parts of a value are walked between two questions.
+const STRETCH: u64 = 1 << 16;
+
+/// Whether a walk that makes something of so many parts may go on. What it makes is paid when it is there, so that it is
+/// asked more often than one that pays by the step.
+#[inline]
+pub fn lets_walk(parts: u64) -> bool {
+    !parts.is_multiple_of(STRETCH) || goes_on()
 }
 
 /// How much more work there may be.
@@ -70,6 +93,7 @@ pub fn take() -> u64 {
     let used = USED.get();
     if used > 0 {
         USED.set(0);
+        LOOKS_UP_AT.set(Interrupt::FUEL);
         LIMIT.set(LIMIT.get().saturating_sub(used));
     }
     used

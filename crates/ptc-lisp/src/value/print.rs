@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use num_bigint::BigInt;
 
 use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
-use super::{CellKind, CellObj, ExObj, Value};
+use super::{CellKind, CellObj, ExObj, Value, ledger};
 use crate::builtins::full_name;
 use crate::exact::Exact;
 use crate::names::Names;
@@ -36,6 +36,8 @@ pub struct Printer<'a> {
     limit: usize,
     fuel: u64,
     work: usize,
+    /// Parts that were walked.
+    parts: u64,
     /// Whether what stands under a key that begins with `_` is left out.
     masked: bool,
     looks: Looks,
@@ -66,6 +68,7 @@ impl<'a> Printer<'a> {
             limit,
             fuel,
             work: 0,
+            parts: 0,
             masked: false,
             looks: Looks::with_hasher(Unseeded::with_seed(3)),
             out: String::new(),
@@ -327,6 +330,10 @@ impl Visitor for Printer<'_> {
     type Stop = TooLong;
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<Around>, TooLong> {
+        self.parts += 1;
+        if !ledger::lets_walk(self.parts) {
+            return Err(TooLong);
+        }
         match value {
             Value::Unbound => self.text("#<unbound>")?,
             Value::Nil => self.text("nil")?,

@@ -415,6 +415,111 @@ fn an_undo_puts_servers_into_a_file_that_was_written_anew() {
     assert_eq!((&back["numStartups"], &back["mcpServers"]["b"]["command"]), (&3.into(), &"b".into()));
 }
 
+/// A home whose server changes the file of the client, by this command of `sed`, while the setup looks at it.
+fn home_that_changes(name: &str, command: &str) -> (Home, String) {
+    let home = Home::new(name);
+    let (_, file, text) = FILES[0];
+    let text = home.write(file, text);
+    let change = format!("sed -i '{command}' \"$HOME/{file}\"; {}", listing_only("look"));
+    fs::write(home.0.join("server.sh"), shell_server(&change, ":")).expect("it is written");
+    (home, text)
+}
+
+#[test]
+fn what_the_client_writes_while_its_servers_are_looked_at_stays() {
+    let (home, before) = home_that_changes("looking", "s/\"numStartups\": 12/\"numStartups\": 13/");
+    let done = home.ptc(&["setup", "claude-code", "--yes"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    let now = json(&home.read(".claude.json"));
+    assert!(now["numStartups"] == 13 && now["mcpServers"]["ptc"].is_object(), "{now}");
+    assert_eq!(home.ptc(&["setup", "claude-code", "--undo"]).code, 0);
+    assert_eq!(home.read(".claude.json"), before.replace("12", "13"));
+
+    // Servers that came meanwhile were not looked at.
+    let (home, before) =
+        home_that_changes("looking-servers", "s/\"script\": {/\"new\": {\"command\": \"new\"}, &/");
+    let refused = home.ptc(&["setup", "claude-code", "--yes"]);
+    assert_eq!(refused.code, 2, "{}{}", refused.out, refused.err);
+    assert!(
+        refused.err.contains("was changed meanwhile, and nothing was done; try again"),
+        "{}",
+        refused.err
+    );
+    let expected = before.replace("\"script\": {", "\"new\": {\"command\": \"new\"}, \"script\": {");
+    assert_eq!((home.read(".claude.json"), home.kept()), (expected, Vec::new()));
+}
+
+#[test]
+fn an_undo_keeps_the_server_whose_name_another_one_has_taken() {
+    for again in [false, true] {
+        let home = Home::new(&format!("taken-{again}"));
+        home.write(".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\", \"env\": {\"A_TOKEN\": \"only-here\"}}, \"b\": {\"command\": \"b\"}}}");
+        let setup = || home.ptc(&["setup", "cursor", "--yes", "--no-check"]);
+        assert_eq!(setup().code, 0);
+        edit(&home, ".cursor/mcp.json", |text| {
+            let mut value = json(&text);
+            value["mcpServers"]["a"] = serde_json::json!({"command": "mine"});
+            value.to_string()
+        });
+        if again {
+            let told = setup();
+            assert!(told.out.contains("  - a, in place of the one of this name"), "{}{}", told.out, told.err);
+        }
+        let undone = home.ptc(&["setup", "cursor", "--undo"]);
+        assert_eq!(undone.code, 0, "{}", undone.err);
+        let back = json(&home.read(".cursor/mcp.json"));
+        assert_eq!(
+            back["mcpServers"],
+            serde_json::json!({"b": {"command": "b"}, "a": {"command": "mine"}}),
+            "{back}"
+        );
+        assert!(undone.out.contains("'a' is not the one that was moved"), "{}", undone.out);
+        let [copy] = home.kept().try_into().expect("one file is kept");
+        let copy: PathBuf = copy;
+        assert!(undone.out.contains(&copy.display().to_string()), "{}", undone.out);
+        assert!(fs::read_to_string(&copy).expect("a copy").contains("only-here"));
+        assert_private(&copy);
+        // It is nobody's setup.
+        assert_eq!((setup().code, home.ptc(&["setup", "cursor", "--undo"]).code), (0, 0));
+        assert_eq!(home.kept(), [copy]);
+    }
+}
+
+#[test]
+fn an_undo_keeps_what_somebody_changed_in_the_kept_servers() {
+    let home = Home::new("undo-edited");
+    let before = home.write(".claude.json", TWO);
+    assert_eq!(home.ptc(&["setup", "claude-code", "--yes", "--no-check"]).code, 0);
+    let file = home.kept().into_iter().find(|path| path.to_string_lossy().ends_with(".servers.json"));
+    let file = file.expect("servers are kept");
+    let text = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, text.replace("\"command\": \"a\"", "\"command\": \"a2\"")).expect("it is written");
+    let undone = home.ptc(&["setup", "claude-code", "--undo"]);
+    assert_eq!((undone.code, home.read(".claude.json")), (0, before), "{}", undone.err);
+    assert!(undone.out.contains("what was changed in our file of servers is not put back"), "{}", undone.out);
+    let [kept] = home.kept().try_into().expect("one file is kept");
+    let kept: PathBuf = kept;
+    assert!(fs::read_to_string(&kept).expect("it is there").contains("\"a2\""));
+}
+
+#[test]
+fn a_name_that_stands_twice_is_not_moved() {
+    let home = Home::new("twice");
+    for (text, name) in [
+        (
+            "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}, \"mcpServers\": {\"b\": {\"command\": \"b\"}}}",
+            "mcpServers",
+        ),
+        ("{\"mcpServers\": {\"a\": {\"command\": \"a\"}, \"a\": {\"command\": \"b\"}}}", "a"),
+    ] {
+        home.write(".cursor/mcp.json", text);
+        let refused = home.ptc(&["setup", "cursor", "--yes", "--no-check"]);
+        let message = format!("its key {name:?} stands there twice; leave one");
+        assert!(refused.code == 2 && refused.err.contains(&message), "{}", refused.err);
+        assert_eq!((home.read(".cursor/mcp.json").as_str(), home.kept()), (text, Vec::new()));
+    }
+}
+
 #[test]
 fn servers_of_one_project_in_the_file_of_the_user_move_too() {
     let home = Home::new("local");

@@ -17,6 +17,7 @@ pub fn object(text: &str, keys: &[String]) -> anyhow::Result<Map<String, Json>> 
         return Ok(Map::new());
     }
     let Some(place) = at(&root(text)?, keys) else { return Ok(Map::new()) };
+    no_name_twice(text, keys)?;
     match place.to_serde_value() {
         Some(Json::Object(fields)) => Ok(fields),
         _ => bail!("its servers cannot be read"),
@@ -98,6 +99,34 @@ impl ObjectPlace {
             _ => found.iter().map(|at| &text[range(*at)]).collect::<Vec<_>>().join(", "),
         }
     }
+}
+
+/// Clients take the last of two entries of one name, and an undo would have to know which is which.
+fn no_name_twice(text: &str, keys: &[String]) -> anyhow::Result<()> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
+    let parsed = parsed.map_err(|error| anyhow!("it is not JSON: {error}"))?;
+    let mut at = parsed.value.as_ref();
+    for key in keys.iter().map(Some).chain([None]) {
+        let Some(Value::Object(object)) = at else { return Ok(()) };
+        let names = object.properties.iter().map(|entry| named(&entry.name));
+        let twice = match key {
+            Some(key) => names.filter(|name| name == key).nth(1),
+            None => names
+                .clone()
+                .enumerate()
+                .find(|(at, name)| names.clone().take(*at).any(|other| other == *name))
+                .map(|(_, name)| name),
+        };
+        if let Some(name) = twice {
+            bail!("its key {name:?} stands there twice; leave one");
+        }
+        at = object
+            .properties
+            .iter()
+            .find(|entry| Some(named(&entry.name)) == key.map(String::as_str))
+            .map(|entry| &entry.value);
+    }
+    Ok(())
 }
 
 fn named<'n>(name: &'n ObjectPropName<'n>) -> &'n str {

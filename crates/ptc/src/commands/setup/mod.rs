@@ -112,12 +112,7 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
     plan::some_move(&steps, place)?;
     tell_rest(&known, &base.text, &steps, &others)?;
     let program = std::env::current_exe()?.display().to_string();
-    let mut after = base.text.clone();
-    for step in steps.iter().filter(|step| !step.moved.is_empty()) {
-        let names: Vec<String> = step.moved.keys().cloned().collect();
-        let entry = client.own_entry(&program, &step.words(), &step.variables(), step.time());
-        after = file::replaced(client, &after, &step.spot, &names, &entry).with_context(unusable)?;
-    }
+    plan::with_own(client, &base.text, &steps, &program).with_context(unusable)?;
     if args.dry_run {
         return Ok(Outcome::Done);
     }
@@ -125,6 +120,9 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
         show("nothing was changed\n")?;
         return Ok(Outcome::Failed);
     }
+    // Looking at servers and asking takes time, in which the client may have written into its file.
+    let base = known.still(&Text::read(&place.file)?, base)?;
+    let after = plan::with_own(client, &base.text, &steps, &program).with_context(unusable)?;
     let moving = steps.iter().filter(|step| !step.moved.is_empty());
     let servers: Vec<(PathBuf, String)> = moving.map(|step| (step.servers.clone(), step.kept())).collect();
     place.keep(&base, &base.with(after), &servers)?;
@@ -230,13 +228,27 @@ fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result
             format!("the servers cannot be put back into {file}; --yes puts the whole file back, see {copy}")
         })?,
     };
+    let lost = known.not_in(&restored.text)?;
+    let edited = place.edited()?;
     place.write(&restored)?;
-    place.forget()?;
     let done = match restored == state.base {
         true => "is as it was before",
         false => "has its servers back; what else was changed in it stays",
     };
-    show(&format!("{file} {done}. Start the client again.\n"))?;
+    let mut told = format!("{file} {done}. Start the client again.\n");
+    for name in &lost {
+        told.push_str(&format!(
+            "  ! '{name}' is not the one that was moved: another one has taken its name since\n"
+        ));
+    }
+    if !edited.is_empty() {
+        told.push_str("  ! what was changed in our file of servers is not put back\n");
+    }
+    let spared: Vec<PathBuf> = edited.into_iter().chain((!lost.is_empty()).then_some(copy)).collect();
+    for kept in place.forget(&spared)? {
+        told.push_str(&format!("    it is kept in {}\n", kept.display()));
+    }
+    show(&told)?;
     Ok(Outcome::Done)
 }
 

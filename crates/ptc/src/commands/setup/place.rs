@@ -111,9 +111,11 @@ impl SetupFiles {
         let cannot = |file: &Path| format!("{} cannot be written", file.display());
         private::folder(&self.folder).with_context(|| cannot(&self.folder))?;
         let first = !self.copy().exists();
-        let own = [("after", after), (if first { "before" } else { "base" }, base)];
+        let sums = servers.iter().map(|(_, text)| digest(text) + "\n").collect();
+        let copy = if first { "before" } else { "base" };
         // The copy comes last: it is what says that the file was set up.
-        let own = own.map(|(ending, text)| (self.kept(ending), text.to_string()));
+        let own = [("sums", sums), ("after", after.to_string()), (copy, base.to_string())];
+        let own = own.map(|(ending, text)| (self.kept(ending), text));
         let kept: Vec<&(PathBuf, String)> = servers.iter().chain(&own).collect();
         let earlier: Vec<_> = kept.iter().map(|(file, _)| (file, std::fs::read(file).ok())).collect();
         let done = kept.iter().try_for_each(|(file, text)| {
@@ -155,16 +157,45 @@ impl SetupFiles {
         Ok(())
     }
 
-    /// Removes what is kept.
-    pub fn forget(&self) -> anyhow::Result<()> {
+    /// The files of servers that somebody changed since the setup wrote them.
+    pub fn edited(&self) -> anyhow::Result<Vec<PathBuf>> {
+        // Setups of earlier versions kept none.
+        let Ok(sums) = std::fs::read_to_string(self.kept("sums")) else { return Ok(Vec::new()) };
+        let as_written = |file: &Path| {
+            std::fs::read_to_string(file).is_ok_and(|text| sums.lines().any(|sum| sum == digest(&text)))
+        };
+        let servers = self.all_kept()?.into_iter();
+        let servers = servers.filter(|file| file.to_string_lossy().ends_with("servers.json"));
+        Ok(servers.filter(|file| !as_written(file)).collect())
+    }
+
+    /// Removes what is kept, but for these files, which get names that no setup uses. Gives the new names.
+    pub fn forget(&self, spared: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+        let mut left = Vec::new();
+        for file in self.all_kept()? {
+            if !spared.contains(&file) {
+                std::fs::remove_file(file)?;
+                continue;
+            }
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let names = (1..).map(|number| self.folder.join(format!("earlier-{number}-{name}")));
+            let name = names.into_iter().find(|name| !name.exists()).context("no name is left")?;
+            std::fs::rename(&file, &name)?;
+            left.push(name);
+        }
+        Ok(left)
+    }
+
+    fn all_kept(&self) -> anyhow::Result<Vec<PathBuf>> {
         let begins = format!("{}.", self.stem);
+        let mut files = Vec::new();
         for entry in std::fs::read_dir(&self.folder)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with(&begins) {
-                std::fs::remove_file(entry.path())?;
+                files.push(entry.path());
             }
         }
-        Ok(())
+        Ok(files)
     }
 }
 

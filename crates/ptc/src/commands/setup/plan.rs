@@ -23,6 +23,8 @@ pub struct Step {
     pub moved: Map<String, Json>,
     /// Those of them that stand in the client's file now.
     pub fresh: BTreeSet<String>,
+    /// Those of them whose name another one had that was moved before.
+    replaced: BTreeSet<String>,
     /// Those that stay in the client, with what keeps them there.
     stays: Vec<(String, String)>,
     /// What goes with servers of what the client says of their tools, in words.
@@ -86,6 +88,44 @@ impl File<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// The text with all servers in it as the file is `now`, if it has the same servers as when it was looked at.
+    pub fn still(&self, now: &Text, base: Text) -> anyhow::Result<Text> {
+        if now == self.now {
+            return Ok(base);
+        }
+        let file = self.place.file.display();
+        let changed = || format!("{file} was changed meanwhile, and nothing was done; try again");
+        let newer = File { now, ..*self };
+        let whole = now.with(newer.whole().with_context(changed)?);
+        if self.all_servers(&whole.text).with_context(changed)? != self.all_servers(&base.text)? {
+            bail!(changed());
+        }
+        Ok(whole)
+    }
+
+    /// The servers at all places of a text.
+    fn all_servers(&self, text: &str) -> anyhow::Result<Vec<(Vec<String>, Map<String, Json>)>> {
+        let spots = file::spots(self.client, &self.place.scope, text)?.into_iter();
+        spots.map(|spot| Ok((spot.keys.clone(), file::servers(self.client, text, &spot)?))).collect()
+    }
+
+    /// The servers that were moved at first and that a text has others of the same name for.
+    pub fn not_in(&self, text: &str) -> anyhow::Result<Vec<String>> {
+        let Some(state) = self.state else { return Ok(Vec::new()) };
+        let first = Text::read(&self.place.copy())?;
+        let mut lost = Vec::new();
+        for spot in file::spots(self.client, &self.place.scope, &first.text)? {
+            let now = file::servers(self.client, text, &spot)?;
+            let first = file::servers(self.client, &first.text, &spot)?;
+            let moved = file::moved(self.client, &state.base.text, &state.after.text, &spot)?;
+            let lost_here = moved
+                .into_iter()
+                .filter(|name| first.get(name).is_some_and(|entry| now.get(name) != Some(entry)));
+            lost.extend(lost_here);
+        }
+        Ok(lost)
     }
 
     /// What happens to the whole text.
@@ -152,9 +192,22 @@ impl File<'_> {
             let why = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             stays.push((name, why));
         }
-        let fresh = moved.keys().filter(|name| now.contains_key(*name)).cloned().collect();
-        Ok(Step { spot, moved, fresh, stays, remarks, servers: kept })
+        let fresh: BTreeSet<String> = moved.keys().filter(|name| now.contains_key(*name)).cloned().collect();
+        let differs = |name: &&String| before.get(*name).is_some_and(|entry| moved.get(*name) != Some(entry));
+        let replaced = fresh.iter().filter(differs).cloned().collect();
+        Ok(Step { spot, moved, fresh, replaced, stays, remarks, servers: kept })
     }
+}
+
+/// The whole text with our server in the place of those that move.
+pub fn with_own(client: &Client, whole: &str, steps: &[Step], program: &str) -> anyhow::Result<String> {
+    let mut text = whole.to_owned();
+    for step in steps.iter().filter(|step| !step.moved.is_empty()) {
+        let names: Vec<String> = step.moved.keys().cloned().collect();
+        let entry = client.own_entry(program, &step.words(), &step.variables(), step.time());
+        text = file::replaced(client, &text, &step.spot, &names, &entry)?;
+    }
+    Ok(text)
 }
 
 /// An error if all servers stay where they are.
@@ -227,6 +280,9 @@ impl Step {
         told.push('\n');
         for name in self.moved.keys() {
             let _ = match self.fresh.contains(name) {
+                true if self.replaced.contains(name) => {
+                    writeln!(told, "  - {name}, in place of the one of this name that was moved before")
+                }
                 true => writeln!(told, "  - {name}"),
                 false => writeln!(told, "    {name} was moved before"),
             };
