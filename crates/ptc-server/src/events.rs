@@ -66,6 +66,10 @@ engine_events! {
         who: &str, "the owner of the ticket";
         ticket: &str, "its id";
     }
+    WARN false tickets_unopened: "The server starts, and programs wait that it cannot open, because their keys are not there; they can only be rejected.", {
+        count: u64, "how many";
+        keys: &str, "the ids of the keys that they are sealed with";
+    }
     WARN false outcome_unknown: "A call ended without an answer, so nobody knows whether it happened; `ptc effects` lists it.", {
         who: &str, "whose call it was, or which ticket it belongs to";
         tool: &str, "server and tool";
