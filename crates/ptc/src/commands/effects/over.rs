@@ -16,12 +16,14 @@ pub fn list(
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
     let mut calls = Vec::new();
-    for journal in journals(place)? {
-        let over = journal.journal.effects().over()?;
-        calls.extend(
-            over.into_iter()
-                .filter(|call| call.note.is_some() == settled && which.has(&call.server, call.begun_ms)),
-        );
+    let journals = journals(place)?;
+    for opened in &journals.all {
+        let over = opened.journal.effects().over()?;
+        calls.extend(over.into_iter().filter(|call| {
+            call.note.is_some() == settled
+                && opened.has(&call.scope)
+                && which.has(&call.server, call.begun_ms)
+        }));
     }
     let mut lines: Vec<String> = calls
         .iter()
@@ -38,7 +40,7 @@ pub fn list(
         });
     }
     print(&lines)?;
-    Ok(Outcome::Done)
+    Ok(journals.outcome())
 }
 
 /// Whose call it is and under which key, as far as its scope says.
