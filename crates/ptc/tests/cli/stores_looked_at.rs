@@ -164,9 +164,13 @@ fn calls_that_are_over_are_listed_with_what_became_of_them() {
     assert!(text.contains("did not happen: it is not there"), "{text}");
     let (code, out, _) = place.ptc(&["effects", "--done", "--upstream", "other", "--store", "one.db"]);
     assert!(code == 0 && out.contains("no such call has an answer"), "{out}");
-    // Made after all: that is what counts then.
+    // Made after all, and answered: what was found before stays beside that.
     begin(&effects, "plan:p", "bb22", "shop");
-    assert!(listed("--settled").is_empty());
+    assert_eq!(listed("--settled"), settled);
+    effects.done("plan:p", "bb22", &json!({"ok": true})).expect("noted");
+    assert_eq!(listed("--settled"), settled);
+    let identities: Vec<Value> = listed("--done").into_iter().map(|call| call["identity"].clone()).collect();
+    assert_eq!(identities, ["aa11", "bb22"]);
 }
 
 /// A file of a store, or nothing.

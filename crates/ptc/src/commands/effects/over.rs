@@ -18,12 +18,13 @@ pub fn list(
     let mut calls = Vec::new();
     let journals = journals(place)?;
     for opened in &journals.all {
-        let over = opened.journal.effects().over()?;
-        calls.extend(over.into_iter().filter(|call| {
-            call.note.is_some() == settled
-                && opened.has(&call.scope)
-                && which.has(&call.server, call.begun_ms)
-        }));
+        let effects = opened.journal.effects();
+        let over = match settled {
+            true => effects.settled()?,
+            false => effects.over()?.into_iter().filter(|call| call.note.is_none()).collect(),
+        };
+        let meant = |call: &OverCall| opened.has(&call.scope) && which.has(&call.server, call.begun_ms);
+        calls.extend(over.into_iter().filter(meant));
     }
     let mut lines: Vec<String> = calls
         .iter()
