@@ -54,7 +54,7 @@ engine_events! {
         tool: &str, "server and tool";
         decision: &str, "`approved`, `edited` or `rejected`";
         by: &str, "`page`, `form`, or `model` where models decide with tools";
-        again: bool, "whether the same was decided before and the server that went on ended";
+        again: bool, "whether somebody decided before, the same or otherwise, and the server that went on ended";
     }
     INFO false ticket_waiting: "A program waits for a decision.", {
         who: &str, "the owner of the ticket";

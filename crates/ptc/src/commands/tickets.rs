@@ -172,7 +172,7 @@ fn short(text: &str, chars: usize) -> String {
 }
 
 fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+    jiff::Timestamp::from_second(ms / 1_000).unwrap_or_default().to_string()
 }
 
 /// How long ago, in the largest unit.
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_ticket_says_whose_it_is_which_program_which_calls_and_how_long() {
         let told = text("anna", &ticket(), None, 720_000);
-        let expected = "tkt-1  anna  lisp_eval  since 1970-01-01 00:00:00Z (12 min), until 1970-01-01 01:00:00Z\n    \
+        let expected = "tkt-1  anna  lisp_eval  since 1970-01-01T00:00:00Z (12 min), until 1970-01-01T01:00:00Z\n    \
                         1  crm/put {\"n\": 1}\n    in (put 1)";
         assert_eq!(told, expected);
         let fields = fields("anna", &ticket(), None, 720_000);

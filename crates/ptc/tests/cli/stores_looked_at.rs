@@ -134,6 +134,9 @@ fn calls_that_are_over_are_listed_with_what_became_of_them() {
         begin(&effects, scope, identity, "shop");
     }
     effects.done("request:anna:order-7", "aa11", &json!({"ok": true})).expect("noted");
+    begin(&effects, "request:anna:order-8", "dd44", "shop");
+    let (_, open, _) = place.ptc(&["effects", "--store", "one.db"]);
+    assert!(open.contains("(owner anna, key order-8)") && open.contains("(plan:p)"), "{open}");
     let nothing = place.ptc(&["effects", "--settled", "--store", "one.db"]);
     assert_eq!((nothing.0, nothing.1.contains("no call was settled")), (0, true), "{nothing:?}");
     let settle = ["effects", "settle", "bb22", "it is not there", "--did-not-happen", "--store", "one.db"];

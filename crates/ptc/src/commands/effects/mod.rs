@@ -290,6 +290,23 @@ fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map(|at| at.to_string()).unwrap_or_default()
 }
 
+/// Whose call it is and under which key, as far as its scope says; the owner of a ticket is known otherwise.
+fn owner_and_key<'s>(scope: &'s str, of_ticket: Option<&'s str>) -> (Option<&'s str>, Option<&'s str>) {
+    match scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
+        Some((owner, key)) => (Some(owner), Some(key)),
+        None => (of_ticket, None),
+    }
+}
+
+/// The same in words, with the scope where that says more.
+fn whose(scope: &str, of_ticket: Option<&str>) -> String {
+    match owner_and_key(scope, of_ticket) {
+        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
+        (Some(owner), None) => format!("owner {owner}, {scope}"),
+        (None, _) => scope.to_owned(),
+    }
+}
+
 fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
     let begun = time(gap.begun_ms);
     let Gap { scope, identity, server, tool, args, .. } = gap;
@@ -299,7 +316,7 @@ fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
         .to_string(),
         false => {
             let mark = if *under_way { "  under way" } else { "" };
-            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({scope}){mark}"))
+            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({}){mark}", whose(scope, None)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use ptc_store::effects::{OverCall, WasFound};
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, WhichCalls, journals, print, time};
+use super::{JournalPlace, WhichCalls, journals, owner_and_key, print, time, whose};
 use crate::agents::grouped;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -44,14 +44,6 @@ pub fn list(
     Ok(journals.outcome())
 }
 
-/// Whose call it is and under which key, as far as its scope says.
-fn whose(call: &OverCall) -> (Option<&str>, Option<&str>) {
-    match call.scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
-        Some((owner, key)) => (Some(owner), Some(key)),
-        None => (call.owner.as_deref(), None),
-    }
-}
-
 /// What a person found, in a word.
 fn finding(call: &OverCall) -> Option<&'static str> {
     call.note.as_ref().map(|_| match call.found {
@@ -62,7 +54,7 @@ fn finding(call: &OverCall) -> Option<&'static str> {
 }
 
 fn fields(call: &OverCall) -> Json {
-    let (owner, key) = whose(call);
+    let (owner, key) = owner_and_key(&call.scope, call.owner.as_deref());
     let bytes = match call.found {
         WasFound::Answered { bytes } => Some(bytes),
         WasFound::DidNotHappen | WasFound::Dismissed => None,
@@ -83,10 +75,6 @@ fn text(call: &OverCall) -> String {
         (_, _, WasFound::Answered { bytes }) => format!("answered {ended}, {} bytes", grouped(*bytes)),
         _ => format!("ended {ended}"),
     };
-    let whose = match whose(call) {
-        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
-        (Some(owner), None) => format!("owner {owner}, {scope}"),
-        (None, _) => scope.clone(),
-    };
+    let whose = whose(scope, call.owner.as_deref());
     plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({whose})  {became}"))
 }
