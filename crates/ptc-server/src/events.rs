@@ -54,7 +54,7 @@ engine_events! {
         tool: &str, "server and tool";
         decision: &str, "`approved`, `edited` or `rejected`";
         by: &str, "`page`, `form`, or `model` where models decide with tools";
-        again: bool, "whether the same was decided before and the server that went on ended";
+        again: bool, "whether somebody decided before, the same or otherwise, and the server that went on ended";
     }
     INFO false ticket_waiting: "A program waits for a decision.", {
         who: &str, "the owner of the ticket";
@@ -65,6 +65,10 @@ engine_events! {
     WARN false ticket_expired: "Nobody decided in time.", {
         who: &str, "the owner of the ticket";
         ticket: &str, "its id";
+    }
+    WARN false tickets_unopened: "The server starts, and programs wait that it cannot open, because their keys are not there; they can only be rejected.", {
+        count: u64, "how many";
+        keys: &str, "the ids of the keys that they are sealed with";
     }
     WARN false outcome_unknown: "A call ended without an answer, so nobody knows whether it happened; `ptc effects` lists it.", {
         who: &str, "whose call it was, or which ticket it belongs to";

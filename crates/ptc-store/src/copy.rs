@@ -114,23 +114,28 @@ pub fn counted(place: &str) -> Result<Option<Vec<Table>>, StoreError> {
     }
 }
 
-/// How everything begins that is sealed in tickets which are open, in a file: so far that it says with which key.
-pub fn seals(place: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+/// Looks at what is sealed in tickets of a file which are open: the id of each, its owner, and what is sealed.
+pub fn each_seal(place: &str, mut look: impl FnMut(&str, &str, &[u8])) -> Result<(), StoreError> {
     let path = file(place, "copy it with the tools of the database, `pg_dump`")?;
     let sqlite = open(&path, place, sqlite::reading)?;
-    let listed = || {
+    let mut listed = || {
         // Stores of earlier versions have none.
         if !sqlite.table_exists(None, "ptc_ticket_seals")? {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let mut statement = sqlite.prepare(
-            "SELECT substr(s.sealed, 1, 64) FROM ptc_ticket_seals s JOIN ptc_tickets t ON t.id = s.ticket
+            "SELECT t.id, t.owner, s.sealed FROM ptc_ticket_seals s JOIN ptc_tickets t ON t.id = s.ticket
              WHERE t.used = 0 AND (t.expires_at > ?1 OR t.began_at IS NOT NULL)",
         )?;
-        let seals = statement.query_map([now_ms()], |row| row.get(0))?;
-        seals.collect::<rusqlite::Result<Vec<Vec<u8>>>>()
+        let mut rows = statement.query([now_ms()])?;
+        while let Some(row) = rows.next()? {
+            look(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_blob()?);
+        }
+        Ok(())
     };
-    listed().map_err(|error| sqlite::fault(&error).at(&place::shown(place), "look at its tickets"))
+    listed().map_err(|error: rusqlite::Error| {
+        sqlite::fault(&error).at(&place::shown(place), "look at its tickets")
+    })
 }
 
 fn now_ms() -> i64 {

@@ -16,6 +16,7 @@
 //! settles a call that is being made.
 
 mod looked;
+mod settled;
 mod unsent;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
 pub use looked::{Became, Known, Open, OverCall, WasFound};
+pub(crate) use settled::TABLES as SETTLED;
 use unsent::Beginnings;
 
 /// A call that is about to be sent.
@@ -333,6 +335,26 @@ impl Effects {
         note: &str,
         makes: impl Fn(&MadeBy) -> bool,
     ) -> Result<(), EffectError> {
+        self.noted(scope, identity, finding, note, |tx, made| match made.is_some_and(|made| makes(&made)) {
+            true => Err(EffectError::UnderWay),
+            false => Ok(settled::note(tx, scope, identity)?),
+        })
+    }
+
+    /// Notes that a call is made again under another identity, by a run that has seen what was found about it. That is no
+    /// finding, and what people found stays.
+    pub fn set_aside(&self, scope: &str, identity: &str, note: &str) -> Result<(), EffectError> {
+        self.noted(scope, identity, &Finding::Dismissed, note, |_, _| Ok(()))
+    }
+
+    fn noted(
+        &self,
+        scope: &str,
+        identity: &str,
+        finding: &Finding,
+        note: &str,
+        then: impl Fn(&mut Tx<'_>, Option<MadeBy>) -> Result<(), EffectError>,
+    ) -> Result<(), EffectError> {
         let (to, answer) = match finding {
             Finding::Happened(answer) => (DONE, Some(answer.to_string().into_bytes())),
             Finding::DidNotHappen => (VOID, None),
@@ -342,18 +364,17 @@ impl Effects {
         let note = note.replace('\0', "");
         self.store.write(&subject(scope), |tx| {
             let now = tx.now_ms()?;
-            if under_way::maker(tx, scope, identity, BEGUN)?.is_some_and(|made| makes(&made)) {
-                return Err(EffectError::UnderWay);
-            }
-            let settled = tx.run(
+            let made = under_way::maker(tx, scope, identity, BEGUN)?;
+            let changed = tx.run(
                 "UPDATE ptc_effects SET state = ?3, answer = ?4, note = ?5, ended_at = ?6, maker = NULL
                  WHERE scope = ?1 AND identity = ?2 AND state <> ?7",
                 cells![scope, identity, to, answer.clone(), &note, now, DONE],
             )?;
-            if settled == 0 && state(tx, scope, identity)?.is_none() {
-                return Err(missing(scope, identity));
+            match changed {
+                0 if state(tx, scope, identity)?.is_none() => Err(missing(scope, identity)),
+                0 => Ok(()),
+                _ => then(tx, made),
             }
-            Ok(())
         })
     }
 
@@ -361,7 +382,7 @@ impl Effects {
     pub fn forget_scope(&self, scope: &str) -> Result<(), EffectError> {
         self.store.note(&subject(scope), |tx| {
             tx.run("DELETE FROM ptc_effects WHERE scope = ?1", cells![scope])?;
-            Ok(())
+            Ok(settled::forget_gone(tx, scope)?)
         })
     }
 
@@ -378,10 +399,14 @@ impl Effects {
             forgotten += self.store.upkeep("effects", |tx| {
                 let mut gone = 0;
                 for (scope, identity) in over(tx, older_than_ms, lasting, SWEPT)? {
-                    gone += tx.run(
+                    let deleted = tx.run(
                         "DELETE FROM ptc_effects WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
-                        cells![scope, identity, BEGUN],
+                        cells![&scope, &identity, BEGUN],
                     )?;
+                    if deleted > 0 {
+                        settled::forget(tx, &scope, &identity)?;
+                    }
+                    gone += deleted;
                 }
                 Ok::<_, EffectError>(gone)
             })?;
@@ -490,7 +515,7 @@ pub(crate) fn forget_seen(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError
 /// without an answer stay until they are settled.
 pub(crate) fn forget_ended(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM ptc_effects WHERE scope = ?1 AND state <> ?2", cells![scope, BEGUN])?;
-    Ok(())
+    settled::forget_gone(tx, scope)
 }
 
 /// The state of a call, and its answer as it was stored.

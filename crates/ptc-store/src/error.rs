@@ -45,6 +45,17 @@ pub enum StoreError {
         /// Whose it is, and how to fix that.
         problem: String,
     },
+    /// The file that is open is not at the place any more.
+    #[error(
+        "store `{place}` is not where it was opened: {problem}; nothing was changed. Put the file back with its log, or start \
+         again with what is there now"
+    )]
+    Moved {
+        /// Where it was.
+        place: String,
+        /// What is there now.
+        problem: String,
+    },
     /// A later version has written here.
     #[error(
         "store `{place}` was made by a later version (format {found}, this one knows up to {known}); update ptc"

@@ -29,6 +29,7 @@ pub mod preludes;
 pub mod requests;
 pub mod rescue;
 pub mod runs;
+mod same_file;
 pub mod sessions;
 pub mod shelf;
 #[cfg(feature = "simulation")]

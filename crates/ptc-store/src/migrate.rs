@@ -27,6 +27,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "tickets: of sessions", sql: crate::tickets::SESSIONS },
     Migration { name: "effects: who makes a call", sql: crate::under_way::COLUMNS },
     Migration { name: "identity", sql: crate::identity::TABLES },
+    Migration { name: "effects: what people found", sql: crate::effects::SETTLED },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

@@ -12,7 +12,7 @@ use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 
 use crate::cell::{Cell, Row};
 use crate::tx::{Connection, Fault, FaultKind, Mode};
-use crate::wal::Wal;
+use crate::wal::{OpenFile, Wal};
 use crate::{StoreError, mark};
 
 /// How long a call waits for other processes.
@@ -25,6 +25,8 @@ const APPLICATION: i64 = 0x7074_6373;
 /// A connection to a file or to memory.
 pub(crate) struct SqliteConnection {
     sqlite: Sqlite,
+    /// Behind the connection, which is closed first.
+    _open: Option<OpenFile>,
     broken: bool,
 }
 
@@ -33,7 +35,7 @@ pub(crate) fn memory() -> Result<SqliteConnection, StoreError> {
     let place = ":memory:";
     let sqlite = Sqlite::open_in_memory().map_err(|error| fault(&error).at(place, "open"))?;
     prepare(&sqlite).map_err(|fault| fault.at(place, "open"))?;
-    Ok(SqliteConnection { sqlite, broken: false })
+    Ok(SqliteConnection { sqlite, _open: None, broken: false })
 }
 
 /// Opens a file and creates it, and the folder it is in, where they are missing.
@@ -63,8 +65,8 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
     sqlite
         .query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
         .map_err(|error| fault(&error).at(place, "open"))?;
-    wal.opened().map_err(|error| unreachable(error.to_string()))?;
-    Ok(SqliteConnection { sqlite, broken: false })
+    let open = wal.opened().map_err(unreachable)?;
+    Ok(SqliteConnection { sqlite, _open: Some(open), broken: false })
 }
 
 /// Why there is no store in a file, if there is none.

@@ -221,6 +221,9 @@ impl Store {
             };
             let writes = matches!(mode, Mode::Write(_));
             let counts = writes && change != Change::Upkeep;
+            if writes {
+                self.is_in_place()?;
+            }
             if counts {
                 halt::point();
             }
@@ -264,6 +267,15 @@ impl Store {
         self.wal.as_ref().map_or(Ok(()), |wal| wal.sync())
     }
 
+    /// Whether changes go where others find them: a file that was removed or replaced takes them too.
+    pub fn is_in_place(&self) -> Result<(), StoreError> {
+        self.wal.as_ref().map_or(Ok(()), |wal| wal.is_in_place()).map_err(|problem| self.moved(problem))
+    }
+
+    fn moved(&self, problem: String) -> StoreError {
+        StoreError::Moved { place: self.shown.clone(), problem }
+    }
+
     fn unacknowledged(&self, cause: String) -> StoreError {
         StoreError::Unacknowledged { place: self.shown.clone(), cause }
     }
@@ -274,7 +286,10 @@ impl Store {
             return Ok(Box::new(process.connect()));
         }
         Ok(match (&self.place, &self.wal) {
-            (Place::File(path), Some(wal)) => Box::new(sqlite::file(path, &self.shown, wal)?),
+            (Place::File(path), Some(wal)) => {
+                wal.is_in_place().map_err(|problem| self.moved(problem))?;
+                Box::new(sqlite::file(path, &self.shown, wal)?)
+            }
             (Place::Postgres(config), _) => Box::new(pg::connect(config, &self.shown)?),
             _ => Box::new(sqlite::memory()?),
         })

@@ -420,3 +420,58 @@ fn a_store_of_an_earlier_version_learns_who_makes_calls_and_keeps_those_without_
     effects.settle_unless("run", "a", &Finding::DidNotHappen, "", |_| true).expect("nobody makes it");
     assert_eq!(effects.gaps(None), Ok(vec![]));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_store_whose_files_are_not_where_they_were_opened_takes_no_changes_until_they_are_back() {
+    use std::fs::rename;
+    type Step = fn(&Folder);
+    let remade: Step = |folder| drop(Store::open(&folder.file("store.db")).expect("another store"));
+    let gone: Step = |_| {};
+    // Which files are moved away, what comes in their place, and what is told.
+    let all: &[&str] = &["", "-wal", "-shm", "-synced"];
+    for (moved, then, told) in [
+        (all, gone, "its file is gone"),
+        (all, remade, "another file is in the place of its file"),
+        (&all[1..2], gone, "its log is gone"),
+        (
+            &all[1..2],
+            |folder| std::fs::write(folder.file("store.db-wal"), "").expect("a file"),
+            "another file is in the place of its log",
+        ),
+    ] {
+        let folder = Folder::new("moved");
+        let store = Store::open(&folder.file("store.db")).expect("opens");
+        store.write("preludes", |tx| insert(tx, "a")).expect("writes");
+        let name = |ending: &str| folder.file(&format!("store.db{ending}"));
+        let away = |ending: &str| folder.file(&format!("away{ending}"));
+        moved.iter().for_each(|ending| rename(name(ending), away(ending)).expect("it moves"));
+        then(&folder);
+        for refused in [
+            store.write("preludes", |tx| insert(tx, "b")),
+            store.note("preludes", |tx| insert(tx, "b")),
+            store.answers(),
+            store.is_in_place(),
+        ] {
+            assert!(
+                matches!(&refused, Err(StoreError::Moved { problem, .. }) if problem == told),
+                "{refused:?}"
+            );
+        }
+        // Also who needs a connection of its own makes no store in its place.
+        let looked = store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_preludes", &[]));
+        assert!(matches!(looked, Err(StoreError::Moved { .. })), "{looked:?}");
+        if told.ends_with("file is gone") {
+            assert!(!std::path::Path::new(&name("")).exists());
+        }
+        moved.iter().for_each(|ending| rename(away(ending), name(ending)).expect("it moves"));
+        store.write("preludes", |tx| insert(tx, "c")).expect("it is where it was");
+        assert_eq!(store.answers(), Ok(()), "{told}");
+        let found: Vec<String> = store
+            .read::<_, StoreError>(|tx| {
+                tx.list("SELECT id FROM ptc_preludes ORDER BY id", &[], |row| row.text(0))
+            })
+            .expect("a list");
+        assert_eq!(found, ["a", "c"], "{told}");
+    }
+}

@@ -19,6 +19,7 @@ use std::thread::JoinHandle;
 use rusqlite::Connection as Sqlite;
 
 use crate::mark::{Mark, Marker};
+use crate::same_file::OpenedFiles;
 
 /// Pages that the log grows by until they are copied.
 const WORTHWHILE: u64 = 4_000;
@@ -28,6 +29,8 @@ const LONGEST: u64 = 16_000;
 /// The log of one file, for all connections of a store.
 pub(crate) struct Wal {
     path: PathBuf,
+    /// The files that are open.
+    files: OpenedFiles,
     committed: AtomicU64,
     /// Parts that the log had after the last commit of this process.
     parts: AtomicU64,
@@ -57,11 +60,21 @@ struct Copying {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A connection that has the file open, until it is dropped.
+pub(crate) struct OpenFile(Arc<Wal>);
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.0.files.closed();
+    }
+}
+
 impl Wal {
     /// The log of the file at this path.
     pub fn new(path: &Path) -> Arc<Wal> {
         Arc::new(Wal {
             path: path.to_owned(),
+            files: OpenedFiles::default(),
             committed: AtomicU64::new(0),
             parts: AtomicU64::new(0),
             synced: Mutex::new(Synced { file: None, marker: None, upto: 0, failed: None }),
@@ -82,16 +95,25 @@ impl Wal {
         }))
     }
 
-    /// Finds the log again. It is another file if the last connection was closed since.
-    pub fn opened(&self) -> std::io::Result<()> {
+    /// Whether the file and its log are where they were opened.
+    pub fn is_in_place(&self) -> Result<(), String> {
+        self.files.check(&self.path)
+    }
+
+    /// Notes that a connection has opened the file, and finds the log again. It is another one if the last connection was
+    /// closed since.
+    pub fn opened(self: &Arc<Self>) -> Result<OpenFile, String> {
+        self.files.opened(&self.path)?;
+        let opened = OpenFile(self.clone());
         let log = crate::sqlite::beside(&self.path, "-wal");
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(log)?;
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(log);
+        let file = file.map_err(|error| error.to_string())?;
         let mut synced = locked(&self.synced);
         synced.file = Some(file);
         if synced.marker.is_none() {
             synced.marker = Marker::open(&self.path).ok();
         }
-        Ok(())
+        Ok(opened)
     }
 
     /// Returns when everything that was committed before is on the disk.

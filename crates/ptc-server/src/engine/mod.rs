@@ -80,7 +80,7 @@ use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
-pub use self::tickets::{By, Choice, Decided, Keys, Which, decisions_in_short};
+pub use self::tickets::{By, Choice, Decided, Keys, LackingKeys, Which, decisions_in_short, lacking_key};
 use self::tickets::{Desk, Place};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
@@ -296,6 +296,9 @@ impl Engine {
         });
         if engine.sessions.is_some() || engine.desk.is_some() || engine.pulse.is_some() {
             tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
+        }
+        if let Some(desk) = engine.desk.clone() {
+            tokio::spawn(async move { desk.tell_unopened().await });
         }
         if engine.once.is_some() {
             tokio::spawn(sweep_journal(Arc::downgrade(&engine), engine.stop.clone()));

@@ -124,9 +124,9 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         }
     }
 
-    /// Asks again whether a store is back that was away; else nothing is asked.
+    /// Asks again whether a store is back that was away, and asks one whose file is not in its place; else nothing is asked.
     pub async fn look_again(&self) {
-        if self.0.health.is_away() {
+        if self.0.health.is_away() || self.0.store.is_in_place().is_err() {
             self.answer().await;
         }
     }

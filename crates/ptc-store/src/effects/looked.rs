@@ -64,7 +64,7 @@ pub struct OverCall {
 }
 
 /// What became of a call that is over, in short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WasFound {
     /// It was answered.
     Answered {
@@ -184,7 +184,7 @@ impl Effects {
     }
 }
 
-fn over(row: &Row) -> Result<OverCall, String> {
+pub(super) fn over(row: &Row) -> Result<OverCall, String> {
     let found = match row.text(7)?.as_str() {
         VOID => WasFound::DidNotHappen,
         DISMISSED => WasFound::Dismissed,

@@ -1,7 +1,10 @@
 //! What waits in a store, whoever it belongs to, for whoever runs the servers. Nothing here changes anything.
 
+use serde_json::Value as Json;
+
 use super::{ListedTicket, TicketError, Tickets, rows};
 use crate::cell::{Row, cells};
+use crate::lease::json;
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
@@ -36,6 +39,16 @@ impl Tickets {
         self.store.read(|tx| {
             let found =
                 tx.first("SELECT owner FROM ptc_tickets WHERE id = ?1", cells![id], |row| row.text(0))?;
+            Ok(found)
+        })
+    }
+
+    /// What may be shown of a ticket, open or not. It stays when what was sealed is gone.
+    pub fn about(&self, id: &str) -> Result<Option<Json>, TicketError> {
+        self.store.read(|tx| {
+            let found = tx.first("SELECT about FROM ptc_tickets WHERE id = ?1", cells![id], |row| {
+                json(&row.bytes(0)?)
+            })?;
             Ok(found)
         })
     }

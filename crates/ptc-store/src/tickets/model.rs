@@ -100,7 +100,7 @@ pub enum TicketError {
     #[error("the ticket belongs to another owner")]
     Owner,
     /// Its time is over.
-    #[error("the ticket has expired; run the program again to get a new one")]
+    #[error("the ticket has expired")]
     Expired,
     /// It was used.
     #[error("the ticket was used already")]

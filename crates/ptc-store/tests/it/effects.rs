@@ -1,13 +1,15 @@
 //! The journal of effects. Each rule holds in memory, in a file and on a server alike; and processes that begin the
 //! same calls at once, of which some are killed, never both send one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ptc_store::Store;
-use ptc_store::effects::{Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen};
+use ptc_store::effects::{
+    Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen, WasFound,
+};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::tickets::{NewTicket, SCOPE, TicketQuota, Tickets};
 use serde_json::{Value as Json, json};
@@ -206,6 +208,24 @@ fn settled(store: &Arc<Store>) {
     effects.settle("run", "d", &Finding::DidNotHappen, "").expect("an answer is better than a finding");
     assert_eq!(begin(&effects, "run", "d"), Begun::Done(json!(1)));
     assert!(effects.settle("run", "z", &Finding::Dismissed, "").is_err());
+    // What people found stays when the call is made again, and is answered.
+    let found = || {
+        let calls = effects.settled().expect("a list").into_iter();
+        calls.map(|call| (call.identity, call.found, call.note.unwrap_or_default())).collect::<BTreeSet<_>>()
+    };
+    let once = |identity: &str, found, note: &str| (identity.to_owned(), found, note.to_owned());
+    let all = BTreeSet::from([
+        once("a", WasFound::Answered { bytes: 4 }, "in the log of the server"),
+        once("b", WasFound::DidNotHappen, "not there"),
+        once("c", WasFound::Dismissed, ""),
+    ]);
+    assert_eq!(found(), all);
+    effects.done("run", "b", &json!(2)).expect("kept");
+    assert_eq!(found(), all);
+    effects.set_aside("run", "c", "made again").expect("noted");
+    assert_eq!(found(), all, "what a run notes itself is no finding");
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(4));
+    assert_eq!(found(), BTreeSet::new(), "and goes when the journal forgets the call");
 }
 
 fn forgotten(store: &Arc<Store>) {

@@ -248,7 +248,7 @@ pub fn usual() -> anyhow::Result<PathBuf> {
 }
 
 /// A word for the shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

@@ -110,13 +110,18 @@ impl<'e> Book<'e> {
     fn found_own(&self, ask: u64, repeat: bool) -> anyhow::Result<Option<Became>> {
         let (identity, row) = self.own(ask);
         let became = row.map(|row| row.became.clone());
-        let note = match &became {
-            Some(Became::DidNotHappen) => "made again, because somebody found that it did not happen",
-            Some(Became::Unknown | Became::Dismissed) if repeat => "made again by `ptc resume --repeat`",
-            _ => return Ok(became),
-        };
-        debug_assert!(note.starts_with(MADE_AGAIN));
-        self.effects.settle(&lent::scope(self.run), &identity, &Finding::Dismissed, note)?;
+        let scope = lent::scope(self.run);
+        match &became {
+            Some(Became::DidNotHappen) => {
+                let note = format!("{MADE_AGAIN}, because somebody found that it did not happen");
+                self.effects.set_aside(&scope, &identity, &note)?;
+            }
+            Some(Became::Unknown | Became::Dismissed) if repeat => {
+                let note = format!("{MADE_AGAIN} by `ptc resume --repeat`");
+                self.effects.settle(&scope, &identity, &Finding::Dismissed, &note)?;
+            }
+            _ => {}
+        }
         Ok(became)
     }
 
@@ -184,6 +189,9 @@ mod tests {
                 tell(&effects, "r1", &waits).expect("listing changes nothing");
             }
             of(&effects, "r1", &waits, repeat).expect("findings");
+            let settled = effects.settled().expect("a list");
+            let note = if repeat { "made again by `ptc resume --repeat`" } else { "looked" };
+            assert_eq!(settled.iter().map(|call| call.note.as_deref()).collect::<Vec<_>>(), [Some(note)]);
             assert!(effects.gaps(None).expect("a list").is_empty(), "it is being made");
             tell(&effects, "r1", &waits).expect("its process ended, too");
             assert_eq!(effects.gaps(None).expect("a list")[0].identity, "r1-0007-2");

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::eval::ignore_closed_pipe;
 use super::{asked_store, effects};
+use crate::agents::quoted;
 use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
@@ -116,7 +117,11 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
         return said.end(answer, Outcome::Failed);
     }
     if became.iter().any(|became| matches!(became, Became::Unknown(_))) {
-        said.line("look at the calls whose outcome is not known; `ptc effects settle` notes what you found")?;
+        let place = store.named().map(|place| format!(" --store {}", quoted(place))).unwrap_or_default();
+        said.line(&format!(
+            "look at the calls whose outcome is not known; `ptc effects settle IDENTITY 'what you found'{place}` notes what \
+             you found"
+        ))?;
     }
     let outcome = if apply::all_done(&became) { Outcome::Done } else { Outcome::Failed };
     said.end(apply::report(&plan, &became), outcome)

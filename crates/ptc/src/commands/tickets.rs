@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptc_server::engine::decisions_in_short;
+use anyhow::anyhow;
+use ptc_server::engine::{Keys, decisions_in_short, lacking_key};
 use ptc_store::tickets::{ListedTicket, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -22,6 +24,11 @@ pub struct TicketsArgs {
     /// The store of the servers: an SQLite file or a PostgreSQL URL; what PTC_RUNNER_MCP_STORE names, unless told
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
+
+    /// The file of keys that the servers were given, to mark programs that it does not open; what PTC_RUNNER_MCP_TICKET_KEYS
+    /// names, or the file beside an SQLite store, unless told
+    #[arg(long, value_name = "FILE")]
+    ticket_keys: Option<PathBuf>,
 
     /// Those of one owner only
     #[arg(long, value_name = "NAME")]
@@ -42,6 +49,8 @@ Examples:
   PTC_RUNNER_MCP_STORE=postgres://ptc@localhost/ptc ptc tickets --owner anna
   ptc tickets --store server.db --json | jq -r '.owner' | sort | uniq -c";
 
+/// Names the file of keys of a server.
+const KEYS: &str = "PTC_RUNNER_MCP_TICKET_KEYS";
 /// Characters of a program that one line shows.
 const PROGRAM: usize = 100;
 /// Characters of the arguments of a call that one line shows.
@@ -53,19 +62,35 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
     let tickets = Tickets::new(Arc::new(super::open_existing(&store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
-    let now = ptc_host::now_ms();
-    let mut lines: Vec<String> = meant
-        .map(|(owner, ticket)| match args.json {
-            true => fields(owner, ticket, now).to_string(),
-            false => text(owner, ticket, now),
-        })
-        .collect();
+    let (now, keys) = (ptc_host::now_ms(), keys(args.ticket_keys, &store)?);
+    let mut lines = Vec::new();
+    for (owner, ticket) in meant {
+        let lacks = keys.as_ref().and_then(|keys| {
+            // Somebody may have ended it since.
+            let waiting = tickets.read(&ticket.id, owner).ok()?;
+            lacking_key(Some(keys), &ticket.id, owner, &waiting.sealed)
+        });
+        lines.push(match args.json {
+            true => fields(owner, ticket, lacks.as_deref(), now).to_string(),
+            false => text(owner, ticket, lacks.as_deref(), now),
+        });
+    }
     if lines.is_empty() && !args.json {
         lines.push(nothing(&all, args.owner.as_deref()));
     }
     let mut out = terminal::stdout();
     ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
     Ok(Outcome::Done)
+}
+
+/// The keys of the servers, if there is a file of them: else nobody can tell which programs they open.
+fn keys(named: Option<PathBuf>, store: &str) -> anyhow::Result<Option<Keys>> {
+    let set = || std::env::var_os(KEYS).filter(|file| !file.is_empty()).map(PathBuf::from);
+    let file = match named.or_else(set) {
+        Some(file) => Some(file),
+        None => ptc_store::beside(store, ".keys")?.filter(|file| file.exists()),
+    };
+    file.map(|file| Keys::load(&file)).transpose().map_err(|problem| anyhow!("{problem}"))
 }
 
 /// What is said where no program is listed. Somebody who mistyped a name must not read that nothing waits.
@@ -79,21 +104,21 @@ fn nothing(all: &[(String, ListedTicket)], owner: Option<&str>) -> String {
     plain(&format!("nobody named `{owner}` has a program that waits for a person; {others}"))
 }
 
-fn fields(owner: &str, ticket: &ListedTicket, now: i64) -> Json {
+fn fields(owner: &str, ticket: &ListedTicket, lacks: Option<&str>, now: i64) -> Json {
     let about = &ticket.about;
     json!({
         "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
         "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
-        "decided": ticket.decided.as_ref().map(decisions_in_short),
+        "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": lacks,
         "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
         "age_s": now.saturating_sub(ticket.created_ms) / 1_000,
     })
 }
 
-fn text(owner: &str, ticket: &ListedTicket, now: i64) -> String {
+fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&str>, now: i64) -> String {
     let about = |field: &str| ticket.about[field].as_str().unwrap_or_default();
     let mut lines = vec![format!(
-        "{}  {}  {}  since {} ({}), until {}{}",
+        "{}  {}  {}  since {} ({}), until {}{}{}",
         ticket.id,
         plain(owner),
         plain(about("tool")),
@@ -101,6 +126,12 @@ fn text(owner: &str, ticket: &ListedTicket, now: i64) -> String {
         age(now.saturating_sub(ticket.created_ms)),
         time(ticket.expires_ms),
         state(ticket),
+        lacks
+            .map(|key| format!(
+                "  (sealed with the key {}, which is not there: it can only be rejected)",
+                plain(key)
+            ))
+            .unwrap_or_default(),
     )];
     for call in ticket.about["pending"].as_array().into_iter().flatten() {
         let part = |field: &str| call[field].as_str().unwrap_or_default();
@@ -141,7 +172,7 @@ fn short(text: &str, chars: usize) -> String {
 }
 
 fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+    jiff::Timestamp::from_second(ms / 1_000).unwrap_or_default().to_string()
 }
 
 /// How long ago, in the largest unit.
@@ -177,11 +208,11 @@ mod tests {
 
     #[test]
     fn a_ticket_says_whose_it_is_which_program_which_calls_and_how_long() {
-        let told = text("anna", &ticket(), 720_000);
-        let expected = "tkt-1  anna  lisp_eval  since 1970-01-01 00:00:00Z (12 min), until 1970-01-01 01:00:00Z\n    \
+        let told = text("anna", &ticket(), None, 720_000);
+        let expected = "tkt-1  anna  lisp_eval  since 1970-01-01T00:00:00Z (12 min), until 1970-01-01T01:00:00Z\n    \
                         1  crm/put {\"n\": 1}\n    in (put 1)";
         assert_eq!(told, expected);
-        let fields = fields("anna", &ticket(), 720_000);
+        let fields = fields("anna", &ticket(), None, 720_000);
         assert_eq!((&fields["owner"], &fields["age_s"]), (&json!("anna"), &json!(720)));
         assert_eq!(fields["calls"][0]["args"], json!({"n": 1}));
     }
@@ -201,12 +232,17 @@ mod tests {
     fn a_ticket_that_was_decided_says_so_without_arguments() {
         let decided = Some(json!([[1, {"edit": {"args": {"secret": 7}}}]]));
         let left = ListedTicket { decided, ..ticket() };
-        let told = text("anna", &left, 0);
+        let told = text("anna", &left, None, 0);
         assert!(told.contains("(decided, waits for the same decision again: call 1: edit)"), "{told}");
-        let told = fields("anna", &left, 0);
+        let told = fields("anna", &left, None, 0);
         assert_eq!(told["decided"], json!([{"call": 1, "decision": "edit"}]), "{told}");
         assert!(!told.to_string().contains("secret"), "{told}");
-        let told = text("anna", &ListedTicket { busy: true, ..left }, 0);
+        let told = text("anna", &left, Some("k1"), 0);
+        assert!(
+            told.contains("(sealed with the key k1, which is not there: it can only be rejected)"),
+            "{told}"
+        );
+        let told = text("anna", &ListedTicket { busy: true, ..left }, None, 0);
         assert!(told.contains("(decided, going on: call 1: edit)"), "{told}");
     }
 
@@ -215,7 +251,7 @@ mod tests {
         let mut hostile = ticket();
         hostile.about["program"] = "\u{1b}]0;x\u{7}".into();
         hostile.about["pending"][0]["tool"] = "\u{1b}[2J".into();
-        let told = text("\u{9b}anna", &hostile, 0);
+        let told = text("\u{9b}anna", &hostile, None, 0);
         assert!(!told.chars().any(|c| c.is_control() && c != '\n'), "{told:?}");
     }
 }

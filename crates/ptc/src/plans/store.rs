@@ -2,9 +2,12 @@
 //! another would be done again.
 //!
 //! Stores are told apart by their ids, wherever they are and however their places are written. `ptc plan --store` says it
-//! in the plan. For other plans, whoever applies one first decides, and a note among the files of the user keeps that. A
-//! store that a plan belongs to is never made: one that was made anew knows nothing of the plan.
+//! in the plan. For other plans, whoever applies one first decides, and a note among the files of the user keeps that. It is
+//! noted of the first ones too, so that `ptc effects` finds what this user applied. A store that a plan belongs to is never
+//! made: one that was made anew knows nothing of the plan.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -98,9 +101,9 @@ impl Opened {
     /// Opens the store that a plan belongs to, or for a plan that belongs to none the one that is asked for. `usual` is the
     /// file of the user.
     pub fn of(plan: &Plan, asked: Option<&str>, usual: Option<&str>) -> anyhow::Result<Opened> {
-        let notes = match usual.filter(|_| plan.store.is_none()).map(|place| open(place, Store::open)) {
+        let notes = match usual.map(|place| open(place, Store::open)) {
             Some(Ok((journal, own))) => Some(Notes { journal, own }),
-            Some(Err(error)) if asked.is_none() => return Err(error),
+            Some(Err(error)) if asked.is_none() && plan.store.is_none() => return Err(error),
             // Where a store is named, the files of the user are not needed.
             Some(Err(_)) | None => None,
         };
@@ -113,8 +116,12 @@ impl Opened {
             (None, None, Some(usual)) => usual,
             (None, None, None) => bail!("there is no HOME to keep calls in; name a store with --store"),
         };
-        let noted = notes.as_ref().map(|notes| notes.bound(plan)).transpose()?.flatten();
-        let (journal, own) = match plan.store.clone().or(noted) {
+        let bound = match (&plan.store, &notes) {
+            (Some(bound), _) => Some(bound.clone()),
+            (None, Some(notes)) => notes.bound(plan)?,
+            (None, None) => None,
+        };
+        let (journal, own) = match bound {
             None => open(place, Store::open)?,
             Some(bound) => {
                 let (journal, own) = open(place, Store::open_existing).with_context(|| {
@@ -125,6 +132,12 @@ impl Opened {
             }
         };
         Ok(Opened { journal, own, notes })
+    }
+
+    /// How the store is named in commands, if it is not the file of the user.
+    pub fn named(&self) -> Option<&str> {
+        let is_own = self.notes.as_ref().is_some_and(|notes| notes.own.id == self.own.id);
+        (!is_own).then_some(self.own.place.as_str())
     }
 
     /// Notes that a plan belongs to this store from now on.
@@ -163,7 +176,63 @@ impl Notes {
 
 fn scope(plan: &Plan) -> String {
     // Among what is kept of plans for good.
-    format!("{}:store", apply::scope(plan))
+    format!("{}{NOTE}", apply::scope(plan))
+}
+
+/// What stands behind the scope of a plan where its store is noted.
+const NOTE: &str = ":store";
+
+/// A store that this user applied plans with, and the scopes of those plans.
+#[derive(Debug)]
+pub struct Elsewhere {
+    bound: Bound,
+    pub scopes: BTreeSet<String>,
+}
+
+/// The stores other than the file of the user that plans were applied with, as that file says.
+pub fn elsewhere(usual: &StoreJournal) -> anyhow::Result<Vec<Elsewhere>> {
+    let mut all: Vec<Elsewhere> = Vec::new();
+    for note in usual.effects().gaps(None)? {
+        let Some(plan) = note.scope.strip_suffix(NOTE).filter(|_| note.server.is_empty()) else { continue };
+        let place = note.args.as_str().unwrap_or_default().to_owned();
+        match all.iter_mut().find(|known| known.bound.id == note.identity) {
+            Some(known) => {
+                // Where it was found last.
+                known.bound.place = place;
+                known.scopes.insert(plan.to_owned());
+            }
+            None => all.push(Elsewhere {
+                bound: Bound { id: note.identity, place },
+                scopes: BTreeSet::from([plan.to_owned()]),
+            }),
+        }
+    }
+    Ok(all)
+}
+
+impl Elsewhere {
+    /// Its journal, unless it cannot be looked into.
+    pub fn open(&self) -> Result<StoreJournal, Unseen> {
+        let opened = open(&self.bound.place, Store::open_existing)
+            .and_then(|(journal, own)| self.bound.agree(&own).map(|()| journal));
+        opened.map_err(|error| Unseen {
+            why: format!(
+                "plans of this user were applied with the store {}, which cannot be looked into ({error:#}); name it with \
+                 --store, wherever it is by now",
+                self.bound
+            ),
+            is_gone: !self.bound.place.contains("://") && !Path::new(&self.bound.place).exists(),
+        })
+    }
+}
+
+/// A store that cannot be looked into.
+#[derive(Debug)]
+pub struct Unseen {
+    /// Which, and why.
+    pub why: String,
+    /// Whether its file is not there: it was moved, or nobody needs it any more.
+    pub is_gone: bool,
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
+use ptc_store::Store;
+use ptc_store::effects::{Effects, NewEffect};
 use serde_json::{Value, json};
 
 use super::approval::rows;
@@ -253,6 +256,53 @@ fn a_plan_that_was_interrupted_goes_on_with_what_was_never_begun() {
     assert_eq!((code, out.contains("settled")), (0, true), "{out}");
     assert_eq!(world.run(&["effects"]).0, 0);
     assert!(apply(&world).1.ends_with("the plan was applied already; nothing was done\n"));
+}
+
+#[test]
+fn calls_of_a_plan_are_listed_and_settled_whichever_store_its_user_applied_it_with() {
+    // Whether the plan says itself which store it belongs to, or is applied with one.
+    for bound in [true, false] {
+        let world = World::start(&format!("elsewhere-{bound}"));
+        world.write("state.json", r#"{"n": 2}"#);
+        let store = ["--store", "calls.db"];
+        plan(&world, CLOSE, if bound { &store } else { &[] });
+        let apply = [&["apply", "plan.json"][..], if bound { &[] } else { &store }].concat();
+        world.hold(&["did k1"]);
+        let mut process = world.command(&apply).spawn().expect("it starts");
+        world.wait_for("did k1");
+        process.kill().expect("kill -9");
+        process.wait().expect("it is gone");
+        world.hold(&[]);
+        let gaps = world.gaps(&[]);
+        assert_eq!((gaps.len(), &gaps[0]["args"]["key"]), (1, &json!("k1")), "{bound}: {gaps:?}");
+        assert_eq!(world.run(&["effects"]).0, 1, "{bound}");
+        // What others keep in that store is nobody's business here.
+        let journal = Effects::new(Arc::new(
+            Store::open(&world.folder.join("calls.db").to_string_lossy()).expect("a store"),
+        ));
+        let other = NewEffect { identity: "ff00", server: "crm", tool: "put", args: &json!({}) };
+        journal.begin("request:ben:k", &other).expect("begun");
+        drop(journal);
+        assert_eq!(world.gaps(&[]), gaps, "{bound}");
+        let (code, out, err) = world.run(&apply);
+        assert!(code == 1 && out.contains("calls.db` notes what you found"), "{bound}: {out}{err}");
+        std::fs::rename(world.folder.join("calls.db"), world.folder.join("away.db")).expect("it moves");
+        let (_, out, err) = world.run(&["effects"]);
+        assert!(
+            out.contains("where that can be looked up") && err.contains("calls.db"),
+            "{bound}: {out}{err}"
+        );
+        drop(Store::open(&world.folder.join("calls.db").to_string_lossy()).expect("another store"));
+        let (code, _, err) = world.run(&["effects"]);
+        assert!(code == 2 && err.contains("is another one"), "{bound}: {err}");
+        std::fs::rename(world.folder.join("away.db"), world.folder.join("calls.db")).expect("it moves");
+        let identity = gaps[0]["identity"].as_str().expect("text");
+        let (code, out, err) = world.run(&["effects", "settle", identity, "it is there", "--happened"]);
+        assert_eq!(code, 0, "{bound}: {out}{err}");
+        assert_eq!(world.run(&["effects"]).0, 0, "{bound}");
+        let (code, out, _) = world.run(&["effects", "--settled"]);
+        assert!(code == 0 && out.contains("happened: it is there"), "{bound}: {out}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use ptc_server::engine::Keys;
 use ptc_store::Store;
 use ptc_store::effects::{Begun, Effects, NewEffect};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
@@ -133,6 +134,9 @@ fn calls_that_are_over_are_listed_with_what_became_of_them() {
         begin(&effects, scope, identity, "shop");
     }
     effects.done("request:anna:order-7", "aa11", &json!({"ok": true})).expect("noted");
+    begin(&effects, "request:anna:order-8", "dd44", "shop");
+    let (_, open, _) = place.ptc(&["effects", "--store", "one.db"]);
+    assert!(open.contains("(owner anna, key order-8)") && open.contains("(plan:p)"), "{open}");
     let nothing = place.ptc(&["effects", "--settled", "--store", "one.db"]);
     assert_eq!((nothing.0, nothing.1.contains("no call was settled")), (0, true), "{nothing:?}");
     let settle = ["effects", "settle", "bb22", "it is not there", "--did-not-happen", "--store", "one.db"];
@@ -163,9 +167,13 @@ fn calls_that_are_over_are_listed_with_what_became_of_them() {
     assert!(text.contains("did not happen: it is not there"), "{text}");
     let (code, out, _) = place.ptc(&["effects", "--done", "--upstream", "other", "--store", "one.db"]);
     assert!(code == 0 && out.contains("no such call has an answer"), "{out}");
-    // Made after all: that is what counts then.
+    // Made after all, and answered: what was found before stays beside that.
     begin(&effects, "plan:p", "bb22", "shop");
-    assert!(listed("--settled").is_empty());
+    assert_eq!(listed("--settled"), settled);
+    effects.done("plan:p", "bb22", &json!({"ok": true})).expect("noted");
+    assert_eq!(listed("--settled"), settled);
+    let identities: Vec<Value> = listed("--done").into_iter().map(|call| call["identity"].clone()).collect();
+    assert_eq!(identities, ["aa11", "bb22"]);
 }
 
 /// A file of a store, or nothing.
@@ -236,8 +244,9 @@ fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
     let place = Place::new("linked");
     let tickets = Tickets::new(place.open());
     let about = json!({});
-    // As servers seal: a version, the id of the key and the rest.
-    let sealed = b"\x01\x02k1 sealed";
+    const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let servers = Keys::parse(&format!("k1 {KEY}")).expect("keys");
+    let sealed = &servers.seal("ptc machine 1\0t1\0anna", b"a program").expect("sealed").to_bytes();
     let new = NewTicket {
         id: "t1",
         owner: "anna",
@@ -249,17 +258,18 @@ fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
     };
     tickets.put(&new, TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     symlink("one.db", place.path("link.db")).expect("a link");
-    let keys = |name: &str, id: &str| {
-        fs::write(place.path(name), format!("{id} AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"))
-            .expect("keys");
+    let keys = |name: &str, line: String| {
+        fs::write(place.path(name), line).expect("keys");
         fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o600)).expect("it changes");
     };
     let backup = |args: &[&str]| place.ptc(&[&["store", "backup"], args].concat());
     // Nothing is written before the keys are there, so that the command can be mended and given again.
-    keys("other", "k2");
+    keys("other", format!("k2 {KEY}\n"));
+    keys("namesake", format!("k1 {}=\n", "A".repeat(43)));
     for (args, part) in [
         (&["link.db", "copy.db"][..], "1 program waits, sealed with the key k1"),
         (&["link.db", "copy.db", "--ticket-keys", "other"], "--without-keys"),
+        (&["link.db", "copy.db", "--ticket-keys", "namesake"], "1 program waits, sealed with the key k1"),
         (&["link.db", "copy.db", "--ticket-keys", "gone"], "there is no gone"),
     ] {
         let (code, out, err) = backup(args);
@@ -268,7 +278,7 @@ fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
     }
     let (code, out, err) = backup(&["link.db", "bare.db", "--without-keys"]);
     assert!(code == 0 && out.contains("sealed with the key k1, which is not copied"), "{out}{err}");
-    keys("one.db.keys", "k1");
+    keys("one.db.keys", format!("k1 {KEY}\n"));
     let (code, out, err) = backup(&["link.db", "copy.db"]);
     assert!(code == 0 && out.contains("with the keys of "), "{out}{err}");
     assert_eq!(bytes(&place.path("copy.db.keys")), bytes(&place.path("one.db.keys")));

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::keys::{Replica, everywhere, keyed, put, value};
 use crate::retrying::request;
-use crate::support::{reason, text, ticket};
+use crate::support::{eventually, reason, text, ticket};
 use crate::world::World;
 
 fn decision(tool: &str, ticket: &str) -> Json {
@@ -167,5 +167,36 @@ fn a_ticket_whose_session_cannot_be_stored_stays_open_with_its_decision_and_is_f
         assert_eq!(value(&over), "user=> 2", "{over}");
         assert_eq!(value(&second.call("lisp_session_eval", in_session("n"))), "user=> 2");
         assert_eq!(["p", "a"].map(|key| came(world, key)), [1, 1]);
+    });
+}
+
+#[test]
+fn whoever_is_told_that_a_ticket_is_over_is_told_what_its_program_has_made() {
+    everywhere("over-with-made", |world, place| {
+        let poke = r#"(:ok (tool/call {:server "world" :tool "poke" :args {:n "p"}}))"#;
+        let program = format!("[{} {poke}]", put("a"));
+        let brief = Replica::with(world, place, &["--ticket-ttl-ms", "1"]);
+        let expired = brief.call("lisp_eval", json!({"program": program}));
+        let other = Replica::start(world, place);
+        let session = other.start_session();
+        let closed = other.call("lisp_session_eval", json!({"session_id": session, "program": program}));
+        other.call("lisp_session_close", json!({"session_id": session}));
+        for (waited, why) in [(expired, "ticket_expired"), (closed, "ticket_stale")] {
+            let id = json!({"id": waited["structuredContent"]["id"]});
+            eventually("it is over", || reason(&other.call("lisp_result", id.clone())) == why);
+            for (replica, asked) in [
+                (&other, request("lisp_result", id.clone(), None)),
+                (&brief, decision("lisp_approve", &ticket(&waited))),
+                (&other, decision("lisp_reject", &ticket(&waited))),
+            ] {
+                let told = replica.send(&asked);
+                assert_eq!(reason(&told), why, "{told}");
+                let object = &told["structuredContent"];
+                assert_eq!(object["calls_made"], json!(["world/put"]), "{told}");
+                assert_eq!(object["calls_unknown"], json!([]), "{told}");
+                assert!(text(&told).contains("makes those calls again"), "{told}");
+            }
+        }
+        assert_eq!(["a", "p"].map(|key| came(world, key)), [2, 0], "once for each program");
     });
 }

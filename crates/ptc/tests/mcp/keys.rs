@@ -20,10 +20,15 @@ pub struct Replica {
 
 impl Replica {
     pub fn start(world: &World, place: &str) -> Replica {
+        Replica::with(world, place, &[])
+    }
+
+    /// One with more options.
+    pub fn with(world: &World, place: &str, more: &[&str]) -> Replica {
         let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
         let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
         let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model", "--http-metrics"];
-        let mut command = world.command(&[&flags[..], &patient, &kept].concat());
+        let mut command = world.command(&[&flags[..], &patient, &kept, more].concat());
         command.env("PTC_LEASE_MS", "2000");
         let server = HttpServer::spawn(command);
         let session = server.open(&[]);
@@ -39,7 +44,7 @@ impl Replica {
     }
 
     /// Starts a session; its id.
-    fn start_session(&self) -> String {
+    pub fn start_session(&self) -> String {
         let started = self.call("lisp_session_start", json!({}));
         started["structuredContent"]["session_id"].as_str().expect("an id").to_owned()
     }

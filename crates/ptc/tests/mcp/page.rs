@@ -206,6 +206,45 @@ fn a_program_whose_key_is_gone_is_rejected_by_whoever_it_belongs_to() {
     assert!(world.writes().is_empty());
 }
 
+#[test]
+fn programs_whose_key_is_lost_are_told_of_at_the_start_marked_in_lists_and_never_taken_for_whole() {
+    let world = World::new();
+    let flags = world.flags("writes");
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let park = |server: &HttpServer| {
+        let held = server.call(&server.open(&[]), 1, "lisp_eval", json!({"program": program("(put 2)")}));
+        waits(&held).unwrap_or_else(|| panic!("it waits: {held}"))
+    };
+    let server = HttpServer::start(&flags);
+    let lost = park(&server);
+    drop(server);
+    std::fs::remove_file(world.path("store.db.keys")).unwrap();
+    let server = HttpServer::start(&flags);
+    let told = server.logged("what cannot be opened", |line| line.contains("tickets_unopened"));
+    assert!(told.contains("\"count\":1"), "{told}");
+    let whole = park(&server);
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptc")).args(args).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (store, copy) = (world.path("store.db"), world.path("copy.db"));
+    let (_, listed, err) = run(&["tickets", "--store", &store, "--json"]);
+    let mut listed = listed.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let marked: Vec<(Json, bool)> =
+        listed.by_ref().map(|ticket| (ticket["id"].clone(), ticket["lacks_key"].is_string())).collect();
+    assert_eq!(marked, [(json!(lost), true), (json!(whole), false)], "{err}");
+    let (code, _, err) = run(&["store", "backup", &store, &copy]);
+    assert!(code == Some(2) && err.contains("1 program waits, sealed with the key k"), "{err}");
+    let (code, out, err) = run(&["store", "backup", &store, &copy, "--without-keys"]);
+    assert!(code == Some(0) && out.contains("which is not copied"), "{out}{err}");
+    let (code, out, err) = run(&["store", "restore", &copy, &world.path("restored.db")]);
+    assert!(code == Some(0) && out.contains("which is not among them"), "{out}{err}");
+}
+
 /// Two servers of a store have the same keys, whichever name they reach it by.
 #[test]
 fn a_server_that_reaches_its_store_through_a_link_has_the_keys_of_the_file() {

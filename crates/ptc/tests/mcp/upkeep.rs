@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::keys::{Replica, everywhere, keyed, put, value};
-use crate::support::{StdioServer, eventually, reason};
+use crate::support::{HttpServer, StdioServer, eventually, reason};
 use crate::world::World;
 
 /// A server on a store, with these flags besides.
@@ -119,4 +119,36 @@ fn a_server_whose_log_was_torn_by_a_loss_of_power_starts_and_says_so() {
     let (code, out, err) = world.run(&["store", "check", "looked-at.db"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("as after a loss of power") && out.ends_with("nothing is wrong\n"), "{out}");
+}
+
+#[test]
+fn a_server_whose_file_is_gone_is_not_ready_makes_no_calls_and_says_so_once() {
+    let world = crate::keys::world("file-gone");
+    let flags = ["mcp", "--http", "127.0.0.1:0", "--http-metrics", "--upstreams-config", "upstreams.json"];
+    let kept = ["--store", "server.db", "--ticket-keys", "keys", "--http-instance-label", "i"];
+    let mut server = HttpServer::spawn(world.command(&[&flags[..], &kept].concat()));
+    let session = server.open(&[]);
+    let made = |key: &str| value(&server.call(&session, 7, "lisp_eval", json!({"program": put(key)})));
+    let ready = || server.raw("GET", "/ready", &[], b"").status;
+    let is_up = || server.raw("GET", "/metrics", &[], b"").body.contains("ptc_store_up{instance=\"i\"} 1");
+    let file = |name: &str| world.folder.join(name);
+    assert_eq!((made("a").as_str(), ready(), is_up()), ("user=> :ok", 200, true));
+    std::fs::rename(file("server.db"), file("away.db")).expect("it moves");
+    eventually("the store is away", || ready() == 503);
+    assert!(!is_up());
+    assert_ne!(made("b"), "user=> :ok");
+    std::fs::rename(file("away.db"), file("server.db")).expect("it moves");
+    eventually("the store is back", || ready() == 200);
+    assert_eq!((made("c").as_str(), is_up()), ("user=> :ok", true));
+    for ending in ["", "-wal", "-shm", "-synced"] {
+        std::fs::remove_file(file(&format!("server.db{ending}"))).expect("it goes");
+    }
+    eventually("the store is away for good", || ready() == 503);
+    assert_ne!(made("d"), "user=> :ok");
+    assert_eq!(["a", "b", "c", "d"].map(|key| world.count(&format!("came {key}"))), [1, 0, 1, 0]);
+    assert!(!file("server.db").exists(), "no other store is made in its place");
+    let log = server.whole_log();
+    let told = |event: &str| log.iter().filter(|line| line.contains(event)).count();
+    assert_eq!((told("store_down"), told("store_up")), (2, 1), "{log:?}");
+    assert!(log.iter().any(|line| line.contains("its file is gone")), "{log:?}");
 }

@@ -91,7 +91,10 @@ impl Engine {
             Ok(looked) => looked,
             Err(NotTaken::Unopened(unopened)) => {
                 let ended = self.end_unopened(caller, desk, &id, (&unopened, decided)).await;
-                return Ok(ended.unwrap_or_else(|| invalid(&unopened.why)));
+                return Ok(match ended {
+                    Some(ended) => ended,
+                    None => self.not_taken(desk, &id, NotTaken::Unopened(unopened)).await,
+                });
             }
             Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
@@ -260,12 +263,12 @@ impl Engine {
     async fn not_taken(&self, desk: &Desk, id: &str, why: NotTaken) -> Answered {
         match why {
             NotTaken::Refused(TicketError::Decided { before }) => self.decided_before(before),
-            NotTaken::Refused(error @ TicketError::Gone) => {
+            NotTaken::Refused(error @ (TicketError::Gone | TicketError::Expired)) => {
                 self.with_made(desk, id, None, refused(&error)).await
             }
             NotTaken::Refused(error) => refused(&error),
             NotTaken::Answer(answer) => *answer,
-            NotTaken::Unopened(unopened) => invalid(&unopened.why),
+            NotTaken::Unopened(unopened) => self.with_made(desk, id, None, invalid(&unopened.why)).await,
         }
     }
 

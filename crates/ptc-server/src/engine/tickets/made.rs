@@ -2,15 +2,16 @@
 //! went on with it and ended. Whoever is told that nothing is done is told of these, because they stay.
 
 use ptc_store::effects::{Became, Effects, Known};
+use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 
 use super::super::once::Once;
 use super::super::pulse::in_time;
 use super::super::reason::Reason;
 use super::super::{Answered, Engine, envelope};
-use super::Desk;
 use super::parked::Before;
 use super::settle::is_final;
+use super::{Desk, blocking};
 
 /// Calls that a program made and that may have changed something, each tool once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,14 @@ pub struct Made {
     made: Vec<String>,
     /// Those of which nobody knows whether they happened.
     unknown: Vec<String>,
+    /// Whether there may be more: a ticket of an earlier version does not tell what its program made before.
+    is_partial: bool,
 }
+
+/// Where calls that were made stand, in answers and in what may be shown of a ticket.
+const MADE: &str = "calls_made";
+/// Where those stand of which nobody knows.
+const UNKNOWN: &str = "calls_unknown";
 
 /// Failures of calls that were not made.
 const NOT_MADE: [&str; 7] = [
@@ -38,6 +46,21 @@ const SILENT: [&str; 4] =
 impl Made {
     fn is_empty(&self) -> bool {
         self.made.is_empty() && self.unknown.is_empty()
+    }
+
+    /// Writes it down with a ticket, beside what is sealed: a ticket that is over, or cannot be opened, still tells it.
+    pub fn write(&self, about: &mut Json) {
+        about[MADE] = json!(self.made);
+        about[UNKNOWN] = json!(self.unknown);
+    }
+
+    /// What was written down with a ticket.
+    pub fn written(about: Option<&Json>) -> Made {
+        let names = |key: &str| about.and_then(|about| Vec::deserialize(about.get(key)?).ok());
+        match (names(MADE), names(UNKNOWN)) {
+            (Some(made), Some(unknown)) => Made { made, unknown, is_partial: false },
+            _ => Made { is_partial: true, ..Made::default() },
+        }
     }
 
     /// Counts a call of the account of an earlier part.
@@ -82,8 +105,7 @@ impl Made {
         if let Some(feedback) = feedback {
             object["feedback"] = feedback.into();
         }
-        object["calls_made"] = json!(self.made);
-        object["calls_unknown"] = json!(self.unknown);
+        self.write(&mut object);
         Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
     }
 }
@@ -102,17 +124,31 @@ async fn of_scope(effects: Effects, scope: String) -> Result<Vec<Known>, String>
 }
 
 impl Engine {
-    /// What was made before under a ticket, and by earlier parts of its program where these are known.
+    /// What was made before under a ticket, and by earlier parts of its program: as their account says if it could be opened,
+    /// else as it was written down with the ticket.
     pub(super) async fn made(&self, desk: &Desk, id: &str, before: Option<&Before>) -> Result<Made, String> {
-        let mut made = Made::default();
-        let earlier = before.into_iter().flat_map(Before::calls);
-        earlier.filter(|call| !self.only_reads(call)).for_each(|call| made.count(call));
+        let mut made = match before {
+            Some(before) => self.made_before(before),
+            None => {
+                let (tickets, asked) = (desk.tickets.clone(), id.to_owned());
+                let about =
+                    blocking(move || tickets.about(&asked)).await.map_err(|error| error.to_string())?;
+                Made::written(about.as_ref())
+            }
+        };
         let Some(once) = self.once.as_ref().filter(|once| desk.tickets.is_beside(once.effects())) else {
             return Ok(made);
         };
         let known = of_scope(once.effects().clone(), super::scope_of(id)).await?;
         known.iter().for_each(|call| made.count_known(call));
         Ok(made)
+    }
+
+    /// What earlier parts of a program made.
+    pub(super) fn made_before(&self, before: &Before) -> Made {
+        let mut made = Made::default();
+        before.calls().iter().filter(|call| !self.only_reads(call)).for_each(|call| made.count(call));
+        made
     }
 
     /// An answer to a request that does not run again, because what it began with has changed, with what it has made.
@@ -144,7 +180,8 @@ impl Engine {
         tool.is_some_and(|tool| tool.effect == ptc_upstream::config::EffectClass::Read)
     }
 
-    /// An answer which says that nothing was done, because the program does not go on, with what was done before.
+    /// An answer which says that nothing was done, because the program does not go on, with what was done before. Without the
+    /// account of its earlier parts the ticket is over, or cannot be opened.
     pub(super) async fn with_made(
         &self,
         desk: &Desk,
@@ -152,26 +189,24 @@ impl Engine {
         before: Option<&Before>,
         answered: Answered,
     ) -> Answered {
-        let unasked = answered.reason.as_deref() == Some(Reason::UPSTREAM.name);
-        if !unasked && !is_final(&answered) {
+        let is = |reason: Reason| answered.reason.as_deref() == Some(reason.name);
+        let (unasked, is_open) = (is(Reason::UPSTREAM), before.is_some() || is(Reason::TICKET_INVALID));
+        if before.is_some() && !unasked && !is_final(&answered) {
             return answered;
         }
         let made = match self.made(desk, id, before).await {
             Ok(made) => made,
             Err(why) => {
                 tracing::error!("what a program made before cannot be read: {why}");
-                let mut told = answered;
-                if let Some(object) = &mut told.reply.structured {
-                    object["feedback"] = UNREAD.into();
-                    told.reply = envelope::plain(object.clone(), told.reply.is_error);
-                }
-                return told;
+                return advised(answered, UNREAD);
             }
         };
-        let feedback = match unasked {
-            true => "Nothing was done now, and what was made stays. Decide the same again in a moment.",
-            false => STAYS,
+        let feedback = match (unasked, is_open) {
+            (true, _) => "Nothing was done now, and what was made stays. Decide the same again in a moment.",
+            (false, true) => STAYS,
+            (false, false) => OVER,
         };
+        let answered = if made.is_partial { advised(answered, UNTOLD) } else { answered };
         made.tell(answered, Some(feedback))
     }
 }
@@ -179,9 +214,27 @@ impl Engine {
 /// What to do about a program that cannot go on and has made calls.
 const STAYS: &str = "Nothing was done now, and what was made stays. Reject the calls to end the program. To run it again makes \
                      those calls again, so look first what they did.";
+/// The same if its ticket is over.
+const OVER: &str = "Nothing was done now, and what was made stays. To run the program again makes those calls again, so look \
+                    first what they did.";
+/// The same if it cannot wait, because there is no room or its session is over.
+pub const UNKEPT: &str = "The calls that must be approved were not made, and what was made stays. Decide about programs that wait, \
+                          if there are too many. To run the program again makes those calls again, so look first what they did.";
+/// What to do if its ticket does not tell what it has made.
+const UNTOLD: &str =
+    "Nothing was done now. What calls of the program did before stays; look at that before you run it again.";
 /// What to do if nobody can tell what it has made.
 const UNREAD: &str = "Nothing was done now. Whether the program made calls before cannot be read at the moment: ask again before \
                       you run it again.";
+
+/// An answer with something else to do.
+fn advised(mut answered: Answered, feedback: &str) -> Answered {
+    if let Some(object) = &mut answered.reply.structured {
+        object["feedback"] = feedback.into();
+        answered.reply = envelope::plain(object.clone(), answered.reply.is_error);
+    }
+    answered
+}
 
 #[cfg(test)]
 mod tests {

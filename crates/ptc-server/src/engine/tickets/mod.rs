@@ -38,12 +38,14 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::choice::{By, Choice, Decided, Which};
 pub use self::decide::{ResumeError, stale};
+use self::made::Made;
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::ruling::in_short as decisions_in_short;
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 pub use self::settle::{Ended, kept};
+pub use self::unopened::{LackingKeys, lacking_key};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::CallFacts;
 use super::pulse::{SILENT, in_time};
@@ -207,7 +209,7 @@ impl Engine {
         let pending = shown(held.pending(), &self.redactor);
         let (program, _) = cut_chars(&head.source, PROGRAM_CHARS);
         let client = caller.client.as_deref().map(|name| visible(cut_chars(name, CLIENT_CHARS).0));
-        let about = json!({
+        let mut about = json!({
             "client": client,
             "transport": caller.transport.name(),
             "tool": if head.session.is_some() { "lisp_session_eval" } else { "lisp_eval" },
@@ -215,6 +217,7 @@ impl Engine {
             "program": visible(&self.redactor.redact_string(program.to_owned())),
             "pending": pending.iter().map(for_people).collect::<Vec<_>>(),
         });
+        self.made_before(&head.before).write(&mut about);
         let kind = if head.session.is_some() { "session" } else { "eval" };
         let sealed = |bound: &str, plain: &[u8]| {
             desk.keys.seal(bound, plain).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))
@@ -272,7 +275,7 @@ impl Engine {
             tickets: self.settings.tickets_per_owner,
             bytes: self.settings.ticket_bytes_per_owner,
         };
-        let note = WaitingNote::of(&new);
+        let (note, made) = (WaitingNote::of(&new), Made::written(Some(&new.about)));
         let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
         match changing(put).await {
             Ok(()) => {
@@ -281,7 +284,8 @@ impl Engine {
             }
             // A ticket that is new has no holder yet: it is the request that was lost.
             Err(TicketError::Lost) => once::taken_over(),
-            Err(error) => refused(&error),
+            Err(error @ TicketError::Store(_)) => made.tell(refused(&error), None),
+            Err(error) => made.tell(refused(&error), Some(made::UNKEPT)),
         }
     }
 
@@ -411,13 +415,13 @@ fn for_models(approval: Approval) -> Reply {
 fn refused(error: &TicketError) -> Answered {
     let again = "Run the program again to get a new ticket.";
     let (reason, feedback) = match error {
-        TicketError::Missing => (Reason::TICKET_INVALID, again),
+        TicketError::Missing => (
+            Reason::TICKET_INVALID,
+            "If its program waited here, its time is over for long: look first at what its calls did, then run it again.",
+        ),
         TicketError::Owner => (Reason::TICKET_OWNER, "Use a ticket of your own."),
         TicketError::Expired => (Reason::TICKET_EXPIRED, again),
-        TicketError::Gone => (
-            Reason::TICKET_STALE,
-            "Nothing was done now. What calls of the program did before stays; look at that before you run it again.",
-        ),
+        TicketError::Gone => (Reason::TICKET_STALE, again),
         TicketError::Used { .. } => (Reason::TICKET_USED, "See ended for what came of it."),
         TicketError::Busy | TicketError::Decided { .. } => {
             (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it.")

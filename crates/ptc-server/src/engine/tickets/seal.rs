@@ -10,6 +10,8 @@ use ptc_system::owned::{self, Reach};
 use ptc_system::private;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
+use super::super::text::hex;
+
 /// Keys by their ids. The first seals, all of them open.
 pub struct Keys(Vec<Key>);
 
@@ -44,7 +46,7 @@ const KEY: usize = 32;
 impl Keys {
     /// A key that nobody keeps: what it seals ends with the process.
     pub fn random() -> Result<Keys, String> {
-        Ok(Keys(vec![Key::new("memory", &random_key()?)?]))
+        Ok(Keys(vec![Key::new("memory", &random::<KEY>()?)?]))
     }
 
     /// Reads keys, one per line: an id and 32 bytes in Base64. Lines that begin with `#` are comments.
@@ -76,12 +78,13 @@ impl Keys {
         Keys::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// The keys of a file that only its owner may read; it is made with a new key if it is not there.
+    /// The keys of a file that only its owner may read; it is made with a new key if it is not there. Its id is one that no key
+    /// had before: what is sealed with a key that was lost must not be taken for its own.
     pub fn kept(path: &Path) -> Result<Keys, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
         match private::create_new(path) {
             Ok(mut file) => {
-                let line = format!("k1 {}\n", STANDARD.encode(random_key()?));
+                let line = format!("k{} {}\n", hex(&random::<8>()?), STANDARD.encode(random::<KEY>()?));
                 file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
                 Keys::parse(&line)
             }
@@ -103,8 +106,7 @@ impl Keys {
     /// Seals bytes. `bound` is not in them, and they open with nothing else.
     pub fn seal(&self, bound: &str, plain: &[u8]) -> Result<Sealed, String> {
         let key = self.0.first().ok_or("there is no key")?;
-        let mut nonce = [0; NONCE_LEN];
-        getrandom::fill(&mut nonce).map_err(|error| format!("the system has no randomness: {error}"))?;
+        let nonce = random::<NONCE_LEN>()?;
         let mut bytes = plain.to_vec();
         key.key
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(bound), &mut bytes)
@@ -135,8 +137,9 @@ impl Key {
     }
 }
 
-fn random_key() -> Result<[u8; KEY], String> {
-    let mut bytes = [0; KEY];
+/// Bytes that nobody can guess.
+fn random<const BYTES: usize>() -> Result<[u8; BYTES], String> {
+    let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system has no randomness: {error}"))?;
     Ok(bytes)
 }
@@ -154,6 +157,11 @@ const VERSION: u8 = 1;
 const PREFIX: &str = "ptct1_";
 
 impl Sealed {
+    /// The id of the key that it is sealed with.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// As bytes: a version, the id of the key, and the rest.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(2 + self.key.len() + self.bytes.len());
@@ -252,6 +260,9 @@ mod tests {
         let path = folder.join("store.keys");
         let sealed = Keys::kept(&path).expect("it is made").seal("x", b"a").expect("it seals");
         assert_eq!(Keys::kept(&path).expect("it is there").open("x", &sealed).as_deref(), Ok(&b"a"[..]));
+        let lost = folder.join("lost.keys");
+        let other = Keys::kept(&lost).expect("it is made").open("x", &sealed);
+        assert_eq!(other, Err(SealError::NoKey(sealed.key.clone())), "a new key has an id of its own");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

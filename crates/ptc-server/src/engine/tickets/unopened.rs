@@ -1,8 +1,10 @@
 //! Programs that nobody can open any more, because their key is gone. They cannot go on, and would wait for as long as their
 //! tickets live; so whoever they belong to may still reject them, for which nothing of what is sealed is needed.
 
+use std::collections::BTreeMap;
+
 use ptc_host::{Decision, PendingCall};
-use ptc_store::tickets::Waiting;
+use ptc_store::tickets::{TicketError, Waiting};
 use serde_json::{Value as Json, json};
 
 use super::super::api::Caller;
@@ -10,9 +12,67 @@ use super::super::audit::{self, AuditNote};
 use super::super::{Answered, Engine};
 use super::choice::Decided;
 use super::decide::answer;
+use super::seal::Sealed;
 use super::settle::{kept, rejected};
-use super::{Desk, account, changing, refused};
+use super::{Desk, Keys, account, changing, machine_of, refused};
 use crate::engine::Reason;
+use crate::events;
+
+/// Programs that wait and cannot be opened, counted by the ids of the keys that they are sealed with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LackingKeys(BTreeMap<String, u64>);
+
+impl LackingKeys {
+    /// Counts a ticket if these keys do not open what is sealed in it.
+    pub fn look(&mut self, keys: Option<&Keys>, id: &str, owner: &str, sealed: &[u8]) {
+        if let Some(key) = lacking_key(keys, id, owner, sealed) {
+            *self.0.entry(key).or_default() += 1;
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The ids of their keys.
+    pub fn names(&self) -> String {
+        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The id of the key that a ticket is sealed with, if it is not among these. Another key of the same id does not open it.
+pub fn lacking_key(keys: Option<&Keys>, id: &str, owner: &str, sealed: &[u8]) -> Option<String> {
+    let Ok(sealed) = Sealed::from_bytes(sealed) else { return Some("of another version".to_owned()) };
+    let opened = keys.is_some_and(|keys| keys.open(&machine_of(id, owner), &sealed).is_ok());
+    (!opened).then(|| sealed.key().to_owned())
+}
+
+impl Desk {
+    /// Tells of programs that wait and that this server cannot open, if there are any.
+    pub async fn tell_unopened(&self) {
+        let (tickets, keys) = (self.tickets.clone(), self.keys.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let mut lacking = LackingKeys::default();
+            for (owner, ticket) in tickets.list_all()? {
+                // Somebody may have ended it since.
+                if let Ok(waiting) = tickets.read(&ticket.id, &owner) {
+                    lacking.look(Some(&keys), &ticket.id, &owner, &waiting.sealed);
+                }
+            }
+            Ok::<_, TicketError>(lacking)
+        });
+        match looked.await {
+            Ok(Ok(lacking)) if lacking.count() > 0 => {
+                events::tickets_unopened(lacking.count(), &lacking.names());
+            }
+            Ok(Err(error)) => {
+                tracing::warn!("whether programs that wait can be opened is not known: {error}")
+            }
+            _ => {}
+        }
+    }
+}
 
 /// A program that cannot be opened, with what its owner was shown of it.
 pub struct Unopened {

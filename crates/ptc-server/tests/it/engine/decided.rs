@@ -65,22 +65,33 @@ impl Shop {
 
     /// A server on the store whose configuration asks about writes of each server so.
     async fn server(&self, crm: &str, mail: &str) -> Arc<Engine> {
+        self.server_with(crm, mail, |_, _| {}).await
+    }
+
+    /// One that is set up otherwise.
+    async fn server_with(
+        &self,
+        crm: &str,
+        mail: &str,
+        otherwise: impl FnOnce(&mut Settings, &mut Parts),
+    ) -> Arc<Engine> {
         let entry = |name: &str, asks: &str| json!({"transport": "mcp_http", "url": format!("https://{name}.example/mcp"), "approval": asks});
         let config = json!({"upstreams": {"crm": entry("crm", crm), "mail": entry("mail", mail)}});
         let runtime = start(config, RuntimeOptions::default(), |_| self.upstream()).await;
         assert_eq!(runtime.load_all().await, [], "both are there");
-        let parts = Parts {
+        let mut parts = Parts {
             runtime: Some(runtime),
             store: Some(self.store.clone()),
             effects: Some(StoreJournal::new(self.store.clone())),
             ticket_keys: keys(&["k1"]),
             ..Parts::default()
         };
-        let settings = Settings {
+        let mut settings = Settings {
             approval_by: ApprovalBy::Model,
             sessions: Some(settings::SessionSettings::default()),
             ..patient(Profile::Structured)
         };
+        otherwise(&mut settings, &mut parts);
         Engine::with(settings, parts).await.expect("it starts")
     }
 
@@ -204,6 +215,42 @@ async fn a_program_that_cannot_go_on_tells_of_calls_of_its_earlier_parts() {
     assert!(!over.is_error && over.text().contains("the program is over"), "{over:?}");
     assert_eq!(object(&over)["calls_made"], json!(["mail/put"]), "{over:?}");
     assert_eq!(shop.calls("put").len(), 1);
+}
+
+#[tokio::test]
+async fn a_program_whose_key_is_gone_tells_what_it_has_made() {
+    let shop = Shop::new();
+    let first = shop.server("writes", "never").await;
+    let program =
+        format!("[{} {} {}]", made("mail", "put", 1), made("mail", "get", 2), made("crm", "put", 3));
+    let waits = id(&eval(&first, &program).await);
+    let second = shop.server_with("writes", "never", |_, parts| parts.ticket_keys = keys(&["k2"])).await;
+    let decide = async |decision: Decision| {
+        let choices = vec![Choice { calls: None, decision }];
+        let decided = Decided { by: By::Page, which: Which::Id(waits.clone()), choices, program: None };
+        second.decide(&anna(), decided, Signals::default()).await.expect("a reply")
+    };
+    let refused = decide(Decision::Approve).await;
+    assert_eq!(reason(&refused), "ticket_invalid", "{refused:?}");
+    assert_eq!(object(&refused)["calls_made"], json!(["mail/put"]), "{refused:?}");
+    let over = decide(Decision::Reject("no".to_owned())).await;
+    assert!(!over.is_error && over.text().contains("the program is over"), "{over:?}");
+    assert_eq!(object(&over)["calls_made"], json!(["mail/put"]), "{over:?}");
+    let told = call(&second, "lisp_result", json!({"id": waits})).await;
+    assert!(told.text().contains("mail/put"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_finds_no_room_to_wait_tells_what_it_has_made() {
+    let shop = Shop::new();
+    let engine = shop.server_with("writes", "never", |settings, _| settings.tickets_per_owner = 1).await;
+    eval(&engine, &made("crm", "put", 1)).await;
+    let refused = eval(&engine, &format!("[{} {}]", made("mail", "put", 2), made("crm", "put", 3))).await;
+    assert_eq!(reason(&refused), "ticket_limit_exceeded", "{refused:?}");
+    assert_eq!(object(&refused)["calls_made"], json!(["mail/put"]), "{refused:?}");
+    assert!(refused.text().contains("makes those calls again"), "{}", refused.text());
+    let refused = eval(&engine, &made("crm", "put", 4)).await;
+    assert_eq!(object(&refused).get("calls_made"), None, "nothing was made: {refused:?}");
 }
 
 #[tokio::test]

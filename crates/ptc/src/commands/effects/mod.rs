@@ -19,7 +19,8 @@ use super::eval::ignore_closed_pipe;
 use super::{asked_store, open_existing, undamaged};
 use crate::agents::{Checkpoints, STORE, run_of, usual as usual_runs};
 use crate::exit::Outcome;
-use crate::terminal::{self, plain};
+use crate::plans::store::{Unseen, elsewhere};
+use crate::terminal::{self, errln, plain};
 use crate::values;
 
 /// List calls whose outcome is not known, and note what became of them.
@@ -117,7 +118,7 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  no call is without an answer, they were settled, or those that are over are listed
   1  there are such calls
-  2  the command line or the store makes no sense, or the call is under way
+  2  the command line or a store makes no sense, a store of plans cannot be looked into, or the call is under way
 
 Examples:
   ptc effects --store server.db --older-than 1d
@@ -175,17 +176,56 @@ struct OpenedJournal {
     journal: StoreJournal,
     /// The runs that it belongs to, if it lies beside runs.
     runs: Option<Checkpoints>,
+    /// The scopes that are meant, if not all of them are.
+    scopes: Option<BTreeSet<String>>,
 }
 
-/// All places that are meant.
-fn journals(place: &JournalPlace) -> anyhow::Result<Vec<OpenedJournal>> {
-    let (mut all, store) = (Vec::new(), place.store());
+impl OpenedJournal {
+    fn whole(journal: StoreJournal) -> OpenedJournal {
+        OpenedJournal { journal, runs: None, scopes: None }
+    }
+
+    /// Whether calls of a scope are meant.
+    fn has(&self, scope: &str) -> bool {
+        self.scopes.as_ref().is_none_or(|scopes| scopes.contains(scope))
+    }
+}
+
+/// All places that are meant, and what is to be said of those that cannot be looked into.
+struct OpenedJournals {
+    all: Vec<OpenedJournal>,
+    unseen: Vec<Unseen>,
+}
+
+impl OpenedJournals {
+    /// How a look at all places went that found nothing wrong: not well if one was left out that is there.
+    fn outcome(&self) -> Outcome {
+        self.unseen.iter().for_each(|unseen| errln!("ptc: {}", plain(&unseen.why)));
+        if self.unseen.iter().all(|unseen| unseen.is_gone) { Outcome::Done } else { Outcome::Usage }
+    }
+}
+
+/// Opens all places that are meant.
+fn journals(place: &JournalPlace) -> anyhow::Result<OpenedJournals> {
+    let (mut all, mut unseen, store) = (Vec::new(), Vec::new(), place.store());
     if place.checkpoint.is_none() {
         if let Some(store) = &store {
             // A slip in the path must not be told as a store in which all is well.
             open_existing(store)?;
         }
-        all.push(OpenedJournal { journal: journal(store.as_deref(), None)?, runs: None });
+        all.push(OpenedJournal::whole(journal(store.as_deref(), None)?));
+    }
+    if let (Some(usual), None) = (all.first(), &store) {
+        let mut others = Vec::new();
+        for other in elsewhere(&usual.journal)? {
+            match other.open() {
+                Ok(journal) => {
+                    others.push(OpenedJournal { journal, runs: None, scopes: Some(other.scopes) });
+                }
+                Err(why) => unseen.push(why),
+            }
+        }
+        all.append(&mut others);
     }
     let folder = match (&place.checkpoint, &store) {
         (Some(folder), _) => Some(folder.clone()),
@@ -194,32 +234,32 @@ fn journals(place: &JournalPlace) -> anyhow::Result<Vec<OpenedJournal>> {
     };
     if let Some(folder) = folder {
         let (journal, runs) = (journal(None, Some(&folder))?, Checkpoints::open(Some(&folder))?);
-        all.push(OpenedJournal { journal, runs: Some(runs) });
+        all.push(OpenedJournal { journal, runs: Some(runs), scopes: None });
     }
-    Ok(all)
+    Ok(OpenedJournals { all, unseen })
 }
 
 /// The calls without an answer of all places that are meant, each with its journal.
-fn gaps(place: &JournalPlace) -> anyhow::Result<Vec<Listed>> {
+fn gaps(journals: &OpenedJournals) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
-    for OpenedJournal { journal, runs } in journals(place)? {
-        if let Some(runs) = &runs {
+    for opened in &journals.all {
+        if let Some(runs) = &opened.runs {
             runs.tell_all_gaps()?;
         }
-        // A run that goes on has a lock, which goes with its process.
-        let is_held = |gap: &Gap| {
-            runs.as_ref().is_some_and(|runs| run_of(&gap.scope).is_some_and(|run| runs.is_held(run)))
-        };
-        add(&mut all, journal, is_held)?;
+        add(&mut all, opened)?;
     }
     Ok(all)
 }
 
-fn add(all: &mut Vec<Listed>, journal: StoreJournal, is_held: impl Fn(&Gap) -> bool) -> anyhow::Result<()> {
+fn add(all: &mut Vec<Listed>, opened: &OpenedJournal) -> anyhow::Result<()> {
+    let OpenedJournal { journal, runs, .. } = opened;
+    // A run that goes on has a lock, which goes with its process.
+    let is_held =
+        |gap: &Gap| runs.as_ref().is_some_and(|runs| run_of(&gap.scope).is_some_and(|run| runs.is_held(run)));
     let gaps = journal.gaps().map_err(anyhow::Error::msg)?;
     // Afterwards: a call that ended in between has its answer, which no settling changes.
     let told: BTreeSet<_> = journal.calls_under_way().map_err(anyhow::Error::msg)?.into_iter().collect();
-    for gap in gaps {
+    for gap in gaps.into_iter().filter(|gap| opened.has(&gap.scope)) {
         let under_way = is_held(&gap) || told.contains(&(gap.scope.clone(), gap.identity.clone()));
         all.push(Listed { journal: journal.clone(), gap, under_way });
     }
@@ -228,14 +268,17 @@ fn add(all: &mut Vec<Listed>, journal: StoreJournal, is_held: impl Fn(&Gap) -> b
 
 fn list(place: &JournalPlace, which: &WhichCalls, as_json: bool) -> anyhow::Result<Outcome> {
     let meant = |listed: &Listed| which.has(&listed.gap.server, listed.gap.begun_ms);
-    let gaps: Vec<Listed> = gaps(place)?.into_iter().filter(meant).collect();
+    let journals = journals(place)?;
+    let gaps: Vec<Listed> = gaps(&journals)?.into_iter().filter(meant).collect();
     let mut lines: Vec<String> = gaps.iter().map(|listed| line(listed, as_json)).collect();
     if lines.is_empty() && !as_json {
         let such = if which.any() { "every such call" } else { "every call" };
-        lines.push(format!("{such} that was begun has its answer"));
+        let seen = if journals.unseen.is_empty() { "" } else { ", where that can be looked up" };
+        lines.push(format!("{such} that was begun has its answer{seen}"));
     }
     print(&lines)?;
-    Ok(if gaps.is_empty() { Outcome::Done } else { Outcome::Failed })
+    let looked = journals.outcome();
+    Ok(if gaps.is_empty() { looked } else { Outcome::Failed })
 }
 
 fn print(lines: &[String]) -> anyhow::Result<()> {
@@ -247,6 +290,23 @@ fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map(|at| at.to_string()).unwrap_or_default()
 }
 
+/// Whose call it is and under which key, as far as its scope says; the owner of a ticket is known otherwise.
+fn owner_and_key<'s>(scope: &'s str, of_ticket: Option<&'s str>) -> (Option<&'s str>, Option<&'s str>) {
+    match scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
+        Some((owner, key)) => (Some(owner), Some(key)),
+        None => (of_ticket, None),
+    }
+}
+
+/// The same in words, with the scope where that says more.
+fn whose(scope: &str, of_ticket: Option<&str>) -> String {
+    match owner_and_key(scope, of_ticket) {
+        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
+        (Some(owner), None) => format!("owner {owner}, {scope}"),
+        (None, _) => scope.to_owned(),
+    }
+}
+
 fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
     let begun = time(gap.begun_ms);
     let Gap { scope, identity, server, tool, args, .. } = gap;
@@ -256,7 +316,7 @@ fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
         .to_string(),
         false => {
             let mark = if *under_way { "  under way" } else { "" };
-            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({scope}){mark}"))
+            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({}){mark}", whose(scope, None)))
         }
     }
 }

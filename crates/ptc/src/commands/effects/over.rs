@@ -3,7 +3,7 @@
 use ptc_store::effects::{OverCall, WasFound};
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, WhichCalls, journals, print, time};
+use super::{JournalPlace, WhichCalls, journals, owner_and_key, print, time, whose};
 use crate::agents::grouped;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -16,12 +16,15 @@ pub fn list(
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
     let mut calls = Vec::new();
-    for journal in journals(place)? {
-        let over = journal.journal.effects().over()?;
-        calls.extend(
-            over.into_iter()
-                .filter(|call| call.note.is_some() == settled && which.has(&call.server, call.begun_ms)),
-        );
+    let journals = journals(place)?;
+    for opened in &journals.all {
+        let effects = opened.journal.effects();
+        let over = match settled {
+            true => effects.settled()?,
+            false => effects.over()?.into_iter().filter(|call| call.note.is_none()).collect(),
+        };
+        let meant = |call: &OverCall| opened.has(&call.scope) && which.has(&call.server, call.begun_ms);
+        calls.extend(over.into_iter().filter(meant));
     }
     let mut lines: Vec<String> = calls
         .iter()
@@ -38,15 +41,7 @@ pub fn list(
         });
     }
     print(&lines)?;
-    Ok(Outcome::Done)
-}
-
-/// Whose call it is and under which key, as far as its scope says.
-fn whose(call: &OverCall) -> (Option<&str>, Option<&str>) {
-    match call.scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
-        Some((owner, key)) => (Some(owner), Some(key)),
-        None => (call.owner.as_deref(), None),
-    }
+    Ok(journals.outcome())
 }
 
 /// What a person found, in a word.
@@ -59,7 +54,7 @@ fn finding(call: &OverCall) -> Option<&'static str> {
 }
 
 fn fields(call: &OverCall) -> Json {
-    let (owner, key) = whose(call);
+    let (owner, key) = owner_and_key(&call.scope, call.owner.as_deref());
     let bytes = match call.found {
         WasFound::Answered { bytes } => Some(bytes),
         WasFound::DidNotHappen | WasFound::Dismissed => None,
@@ -80,10 +75,6 @@ fn text(call: &OverCall) -> String {
         (_, _, WasFound::Answered { bytes }) => format!("answered {ended}, {} bytes", grouped(*bytes)),
         _ => format!("ended {ended}"),
     };
-    let whose = match whose(call) {
-        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
-        (Some(owner), None) => format!("owner {owner}, {scope}"),
-        (None, _) => scope.clone(),
-    };
+    let whose = whose(scope, call.owner.as_deref());
     plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({whose})  {became}"))
 }

@@ -6,7 +6,7 @@ use ptc_store::effects::{EffectError, Finding, Gap};
 use ptc_store::requests::Stands;
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, Listed, WhichCalls, gaps, print};
+use super::{JournalPlace, Listed, WhichCalls, gaps, journals, print};
 use crate::agents::several;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -76,7 +76,8 @@ impl Settle {
             (None, false) => Finding::Dismissed,
         };
         let meant = self.meant()?;
-        let gaps = gaps(&self.place)?;
+        let journals = journals(&self.place)?;
+        let gaps = gaps(&journals)?;
         // Whoever forgot the note would settle something else than was meant.
         let note = meant.note();
         if gaps.iter().any(|listed| !note.is_empty() && listed.gap.identity.starts_with(note)) {
@@ -90,7 +91,11 @@ impl Settle {
             }
         };
         print(&lines)?;
-        Ok(Outcome::Done)
+        // Whatever could not be looked into may have more of them.
+        Ok(match self.all {
+            true => journals.outcome(),
+            false => Outcome::Done,
+        })
     }
 
     /// One call or several, never more than somebody asked for by name.

@@ -1,10 +1,10 @@
 //! Keys of programs that wait for people: which a store needs, and a copy of them.
 
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
+use ptc_server::engine::{Keys, LackingKeys};
 use ptc_store::copy;
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
@@ -15,33 +15,21 @@ use crate::agents::several;
 const KEYS_BYTES: u64 = 1 << 20;
 
 /// Says which programs of a store wait that cannot go on with the keys of a file, if there are any.
-pub fn lacking(store: &str, keys: &Path) -> anyhow::Result<Option<String>> {
-    let seals = copy::seals(store)?;
-    if seals.is_empty() {
-        return Ok(None);
+pub fn lacking(store: &str, file: &Path) -> anyhow::Result<Option<String>> {
+    // A file that is not needed is not looked into.
+    let mut keys = None;
+    let mut lacking = LackingKeys::default();
+    copy::each_seal(store, |id, owner, sealed| {
+        let keys = keys.get_or_insert_with(|| file.exists().then(|| Keys::load(file)));
+        lacking.look(keys.as_ref().and_then(|keys| keys.as_ref().ok()), id, owner, sealed);
+    })?;
+    if let Some(Some(Err(problem))) = keys {
+        bail!("{problem}");
     }
-    let text = if keys.exists() { read(keys)? } else { Vec::new() };
-    let text = String::from_utf8_lossy(&text);
-    let there: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    let mut lacking = BTreeMap::<&str, u64>::new();
-    for key in seals.iter().map(|seal| key_of(seal)).filter(|key| !there.contains(key)) {
-        *lacking.entry(key).or_default() += 1;
-    }
-    if lacking.is_empty() {
-        return Ok(None);
-    }
-    let (names, count): (Vec<&str>, u64) = (lacking.keys().copied().collect(), lacking.values().sum());
+    let count = lacking.count();
     let waits = if count == 1 { "waits" } else { "wait" };
-    Ok(Some(format!("{} {waits}, sealed with the key {}", several(count, "program"), names.join(", "))))
-}
-
-/// The id of the key that something is sealed with. It stands behind a version and its own length.
-fn key_of(seal: &[u8]) -> &str {
-    let id = match seal {
-        [_, length, rest @ ..] => rest.get(..usize::from(*length)),
-        _ => None,
-    };
-    id.and_then(|id| std::str::from_utf8(id).ok()).unwrap_or("of another version")
+    let told = || format!("{} {waits}, sealed with the key {}", several(count, "program"), lacking.names());
+    Ok((count > 0).then(told))
 }
 
 fn read(from: &Path) -> anyhow::Result<Vec<u8>> {

@@ -201,9 +201,12 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
     let with = match keys.exists() {
         true => {
             keys::copy(&keys, &to_keys)?;
-            ", with its keys"
+            let lacking = keys::lacking(from, &keys)?;
+            let others = |lacking| format!(", with its keys; {lacking}, which is not among them");
+            lacking.map_or(", with its keys".to_owned(), others)
         }
-        false => ", without keys: programs that wait for people can go on only with those of the servers",
+        false => ", without keys: programs that wait for people can go on only with those of the servers"
+            .to_owned(),
     };
     said(&format!("{} is restored from {from}: {} bytes{with}", store.display(), grouped(bytes)))
 }
