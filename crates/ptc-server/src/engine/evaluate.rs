@@ -275,7 +275,9 @@ fn awaiting(mut error: Error, calls: &[Called]) -> Error {
         error.message.push_str(&format!(", and waited for {}", awaited.join(", ")));
     }
     let hint = error.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
-    error.hint = Some(format!("{hint}the server's --program-timeout-ms gives programs more time"));
+    error.hint = Some(format!(
+        "{hint}do less in one program; the operator can give programs more time (--program-timeout-ms)"
+    ));
     error
 }
 

@@ -88,8 +88,9 @@ impl McpClient {
         let began = Instant::now();
         let connection = tokio::time::timeout(allowance.timeout, self.0.connection());
         let connection = connection.await.map_err(|_| {
-            let message = format!("still starting after {} ms", allowance.timeout.as_millis());
-            Fault::new(Reason::Timeout, message).before_sending()
+            let waited = allowance.timeout.as_millis();
+            let message = format!("still starting after {waited} ms: try again in a moment");
+            Fault::new(Reason::UpstreamUnavailable, message).before_sending()
         })?;
         let connection = connection.map_err(Fault::before_sending)?;
         let left = allowance.timeout.saturating_sub(began.elapsed());
