@@ -9,6 +9,7 @@ mod by_tool;
 mod canonical;
 mod client;
 mod comments;
+mod env_file;
 mod fields;
 mod headers;
 mod locate;
@@ -51,6 +52,8 @@ pub struct Config {
     /// Whether it is the file of an MCP client. Clients start what they can: a server whose variables are not set is then
     /// broken by itself, and the others are used.
     pub of_client: bool,
+    /// What is wrong with servers of a client's file that are here and cannot be used, by name.
+    pub unusable: BTreeMap<String, Vec<Problem>>,
 }
 
 /// One upstream.
