@@ -12,7 +12,7 @@ use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
 use crate::effects::classify;
-use crate::model::{Allowance, Fault, ToolDef};
+use crate::model::{Allowance, Fault, Reason, ToolDef};
 use crate::pins::{self, Difference, Pins};
 use crate::redact::Redactor;
 
@@ -184,9 +184,16 @@ impl Upstream {
         result
     }
 
-    /// The tools as the server defines them now.
+    /// The tools as the server defines them now, unless the configuration says of a tool that is not there what it does.
     pub async fn definitions(&self) -> Result<Vec<ToolDef>, Fault> {
-        self.client.list(self.allowance()).await
+        let tools = self.client.list(self.allowance()).await?;
+        match self.config.misnamed_effect(&tools, &self.client.excluded()) {
+            Some(why) => {
+                let why = self.redactor.redact_string(why);
+                Err(Fault::new(Reason::UpstreamUnavailable, why).before_sending())
+            }
+            None => Ok(tools),
+        }
     }
 
     /// The hash of the definition of a tool that is listed.
@@ -274,6 +281,7 @@ impl Upstream {
             description: self.description(about.as_ref()),
             about: about.map(Arc::new),
             tools: Some(tools.collect()),
+            remembered: None,
             ..(*before.server).clone()
         };
         Known {
@@ -281,7 +289,6 @@ impl Upstream {
             withheld: Arc::new(withheld),
             differences: Arc::new(differences),
             hashes: Arc::new(hashes),
-            remembered: None,
             generation: 0,
             failed: None,
         }
