@@ -81,7 +81,7 @@ async fn answers_are_the_same_over_every_transport() {
 
         let payload = call(&*client, "echo", json!({"text": "hi"})).await.expect(&how);
         assert_eq!((payload.texts().as_slice(), &payload.structured), (&["hi"][..], &None), "{how}");
-        for value in [json!({"n": 1.5}), json!("text"), json!(null), json!([1])] {
+        for value in [json!({"n": 1.5}), json!("text"), json!([1])] {
             let payload = call(&*client, "structured", json!({"value": value})).await.expect(&how);
             assert_eq!(payload.structured, Some(value), "{how}");
         }
