@@ -299,6 +299,7 @@ pub fn class(kind: ErrorKind) -> Reason {
         ErrorKind::Timeout | ErrorKind::FuelExceeded => Reason::TIMEOUT,
         ErrorKind::MemoryExceeded => Reason::MEMORY,
         ErrorKind::Cancelled => Reason::CANCELLED,
+        ErrorKind::PreludeAttach => Reason::PRELUDE_ATTACH,
         _ => Reason::RUNTIME,
     }
 }
@@ -354,6 +355,11 @@ mod tests {
         assert_eq!(awaiting(late(), &calls[..1]).message, "the program took longer than 1s");
         let other = Error::new(ErrorKind::Runtime, "no");
         assert_eq!(awaiting(other.clone(), &calls), other);
+    }
+
+    #[test]
+    fn a_prelude_that_lacks_something_is_told_by_the_name_that_everything_else_gives_it() {
+        assert_eq!(class(ErrorKind::PreludeAttach).name, ErrorKind::PreludeAttach.reason());
     }
 
     #[test]
