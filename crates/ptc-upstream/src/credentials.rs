@@ -215,13 +215,17 @@ impl Secrets {
         let mut covered: Vec<SecretString> = vault.values.values().cloned().collect();
         let mut broken = Vec::new();
         for upstream in &config.upstreams {
+            if let Some(own) = config.unusable.get(&upstream.name) {
+                broken.push((upstream.name.clone(), own.clone()));
+                continue;
+            }
             let mut own = missing_for(upstream, &missing);
             if let TransportConfig::Stdio(stdio) = &upstream.transport {
                 let mut filling = Filling { upstream, lookup, covered: &mut covered, problems: &mut own };
                 let filled = filling.environment(stdio);
                 vault.environments.insert(upstream.name.clone(), filled);
                 if let Some(command) = filling.command(stdio) {
-                    problems.extend(self_as_upstream(upstream, stdio, &command.0, lookup, own_program));
+                    own.extend(self_as_upstream(upstream, stdio, &command.0, lookup, own_program));
                     vault.commands.insert(upstream.name.clone(), command);
                 }
                 covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);

@@ -82,6 +82,7 @@ impl UpstreamArgs {
             keep_failing: false,
             in_background: false,
             shapes: shapes::default_file(path),
+            catalogs: None,
         };
         let tokio = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -41,6 +41,8 @@ impl Settings {
                 calls: size(options.max_upstream_calls_per_program),
                 catalog_ops: size(options.max_catalog_ops_per_program),
                 call_timeout: Duration::from_millis(options.upstream_call_timeout_ms),
+                // So that a program can still say what it found, and what is not there.
+                start_wait: Some(Duration::from_millis(options.program_timeout_ms / 2)),
                 max_response_bytes: size(options.max_upstream_response_bytes),
                 max_catalog_bytes: size(options.max_catalog_result_bytes),
                 ..Caps::default()

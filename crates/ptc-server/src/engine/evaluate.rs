@@ -275,7 +275,9 @@ fn awaiting(mut error: Error, calls: &[Called]) -> Error {
         error.message.push_str(&format!(", and waited for {}", awaited.join(", ")));
     }
     let hint = error.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
-    error.hint = Some(format!("{hint}the server's --program-timeout-ms gives programs more time"));
+    error.hint = Some(format!(
+        "{hint}do less in one program; the operator can give programs more time (--program-timeout-ms)"
+    ));
     error
 }
 
@@ -297,6 +299,7 @@ pub fn class(kind: ErrorKind) -> Reason {
         ErrorKind::Timeout | ErrorKind::FuelExceeded => Reason::TIMEOUT,
         ErrorKind::MemoryExceeded => Reason::MEMORY,
         ErrorKind::Cancelled => Reason::CANCELLED,
+        ErrorKind::PreludeAttach => Reason::PRELUDE_ATTACH,
         _ => Reason::RUNTIME,
     }
 }
@@ -352,6 +355,11 @@ mod tests {
         assert_eq!(awaiting(late(), &calls[..1]).message, "the program took longer than 1s");
         let other = Error::new(ErrorKind::Runtime, "no");
         assert_eq!(awaiting(other.clone(), &calls), other);
+    }
+
+    #[test]
+    fn a_prelude_that_lacks_something_is_told_by_the_name_that_everything_else_gives_it() {
+        assert_eq!(class(ErrorKind::PreludeAttach).name, ErrorKind::PreludeAttach.reason());
     }
 
     #[test]

@@ -213,6 +213,12 @@ impl Server {
                 vec![Out::Raw(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":"))]
             }
             "no_result" => vec![result(json!({"content": "text"}))],
+            "log" => {
+                let line = args["line"].as_str().unwrap_or_default().replace("ID", &id.to_string());
+                vec![Out::Raw(line), text("logged".to_owned())]
+            }
+            "plain_error" => vec![Out::Message(json!({"id": id, "error": "out of stock"}))],
+            "nothing" => vec![Out::Message(json!({"id": id}))],
             "interleaved" => vec![
                 Out::Raw("a line that is no message".to_owned()),
                 Out::Message(

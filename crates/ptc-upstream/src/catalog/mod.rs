@@ -58,6 +58,8 @@ pub struct Server {
     pub down: Option<WhyDown>,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
+    /// What it was when it was last there, for descriptions that are read before it is: never for calls.
+    pub remembered: Option<Arc<Server>>,
 }
 
 /// Why a server is not there, in a line. Two that differ in digits are the same: times and process ids change with every
@@ -111,6 +113,18 @@ impl Catalog {
             }
         }
         Catalog::new(servers.into_values().map(Arc::new))
+    }
+
+    /// The same with what is remembered of servers in the place of those that nobody has heard of yet; nothing if there is
+    /// none.
+    fn with_remembered(&self) -> Option<Catalog> {
+        let stand_in = |server: &'_ Arc<Server>| match (&server.tools, &server.down) {
+            (None, None) => server.remembered.clone(),
+            _ => None,
+        };
+        self.servers.iter().any(|server| stand_in(server).is_some()).then(|| {
+            Catalog::new(self.servers.iter().map(|server| stand_in(server).unwrap_or_else(|| server.clone())))
+        })
     }
 
     /// The servers, sorted by name.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Catalog, CatalogTool, Server, one_line};
+use super::{Catalog, CatalogTool, Server, WhyDown, one_line};
 
 const HEADING: &str = "Configured upstream MCP servers:";
 
@@ -55,6 +55,8 @@ impl CatalogText {
         if catalog.servers().is_empty() {
             return String::new();
         }
+        let shown = catalog.with_remembered();
+        let catalog = shown.as_ref().unwrap_or(catalog);
         let whole = match self.mode {
             CatalogMode::Inline => self.whole(catalog, most),
             CatalogMode::Auto if self.is_small(catalog) => self.whole(catalog, most.min(self.max_chars)),
@@ -83,9 +85,15 @@ const ENOUGH: usize = 900;
 /// The servers with as much of each as fits, then their names, then as many names as fit.
 fn servers(catalog: &Catalog, most: usize) -> String {
     let lines = |width: usize| {
-        let lines = catalog.servers().iter().map(|server| match server.tools {
-            Some(_) => heading(server, width, true),
-            None => format!("{} ({})", heading(server, width, true), absent(server, width)),
+        let lines = catalog.servers().iter().map(|server| {
+            let heading = heading(server, width, true);
+            match (&server.tools, &server.down) {
+                (Some(_), _) => heading,
+                (None, Some(why)) => format!("{heading} ({})", is_down(why, width)),
+                // Clients that read this once keep it, so it must stay true.
+                (None, None) if heading.contains(": ") => format!("{heading} {}.", look(server)),
+                (None, None) => format!("{heading}: {}.", look(server)),
+            }
         });
         format!("{HEADING}\n{}", lines.collect::<Vec<_>>().join("\n"))
     };
@@ -95,13 +103,17 @@ fn servers(catalog: &Catalog, most: usize) -> String {
     described.flatten().unwrap_or_else(|| names(catalog, most))
 }
 
-/// Why the tools of a server are not there.
-fn absent(server: &Server, width: usize) -> String {
-    match &server.down {
-        None => "tools are not loaded yet".to_owned(),
-        Some(_) if width == 0 => "down".to_owned(),
-        Some(why) => format!("down: {}", one_line(&why.0, width)),
+/// Why a server is not there.
+fn is_down(why: &WhyDown, width: usize) -> String {
+    match width {
+        0 => "down".to_owned(),
+        _ => format!("down: {}", one_line(&why.0, width)),
     }
+}
+
+/// How to see the tools of a server, whether it is there by then or not.
+fn look(server: &Server) -> String {
+    format!("(dir '{}) lists its tools", server.name)
 }
 
 /// The names of servers in one line, and how many are missing.
@@ -147,10 +159,10 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
             }
             Some(_) => {}
             None => warnings.push(match &server.down {
-                Some(_) => {
-                    format!("Warning: \"{}\" is {}", server.name, sentence(&absent(server, WIDTHS[0])))
+                Some(why) => {
+                    format!("Warning: \"{}\" is {}", server.name, sentence(&is_down(why, WIDTHS[0])))
                 }
-                None => format!("Warning: catalog for \"{}\" not loaded yet.", server.name),
+                None => format!("{}: {}.", server.name, look(server)),
             }),
         }
         lines.iter().for_each(|line| text.extend(["\n", line]));
@@ -194,7 +206,6 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::WhyDown;
     use super::super::tests::server;
     use super::*;
     use std::sync::Arc;
@@ -311,7 +322,11 @@ Configured upstream MCP servers:
         assert_eq!(
             text(CatalogMode::Inline, &catalog),
             "Configured upstream MCP servers:\n- cold\n- fs: 1 tool.\n  Tools:\n  - read\n\
-             Warning: catalog for \"cold\" not loaded yet."
+             cold: (dir 'cold) lists its tools."
+        );
+        assert_eq!(
+            text(CatalogMode::Lazy, &catalog),
+            "Configured upstream MCP servers:\n- cold: (dir 'cold) lists its tools.\n- fs: 1 tool: read."
         );
         assert_eq!(text(CatalogMode::Auto, &catalog), text(CatalogMode::Lazy, &catalog));
         let why = WhyDown("command not found: no-such-thing".to_owned());
@@ -326,6 +341,20 @@ Configured upstream MCP servers:
             "Configured upstream MCP servers:\n- broken\n\
              Warning: \"broken\" is down: command not found: no-such-thing."
         );
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_server_stands_in_for_it_until_it_is_there_or_known_to_be_down() {
+        let before = Some(server("memory", "", &[], &[("create_entities", "Make"), ("read_graph", "Read")]));
+        let cold = Server { name: "memory".to_owned(), remembered: before, ..Server::default() };
+        let told = "Configured upstream MCP servers:\n- memory: 2 tools: create_entities, read_graph.";
+        let catalog = |server: &Server| Catalog::new([Arc::new(server.clone())]);
+        assert_eq!(text(CatalogMode::Lazy, &catalog(&cold)), told);
+        assert_eq!(catalog(&cold).server("memory").expect("it is there").tools, None, "for nothing else");
+        let down = Server { down: Some(WhyDown("no key".to_owned())), ..cold.clone() };
+        assert!(text(CatalogMode::Lazy, &catalog(&down)).ends_with("\n- memory (down: no key)"));
+        let there = Server { tools: Some(BTreeMap::new()), ..cold };
+        assert!(text(CatalogMode::Lazy, &catalog(&there)).ends_with("\n- memory: 0 tools."));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use ptc_system::environment::{self, Part, Template, is_secret_name, is_variable}
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
+use super::env_file;
 use super::fields::{Fields, kind};
 use super::headers::{FRAMING, PROTOCOL, SECRET, is_token, is_value};
 use super::parse::{CONNECT_MS, HTTP_HANDSHAKE_MS, STDIO_HANDSHAKE_MS, call_timeout, name_fault, request_ms};
@@ -61,23 +62,55 @@ pub fn servers(value: &Json) -> Option<Map<String, Json>> {
     PLACES.iter().find_map(at)
 }
 
-/// Reads the servers; relative paths in the file, and the folder that is worked in, are relative to `base`.
+/// Reads the servers; relative paths in the file, and the folder that is worked in, are relative to `base`. Clients start what
+/// they can, so a server with a mistake is down for that reason, and the others are used.
 pub fn config(servers: Map<String, Json>, base: &Path) -> Result<Config, ConfigError> {
     let mut reader = Reader::new(base);
-    for (name, entry) in servers {
-        let upstream = reader.server(&name, entry);
-        reader.config.upstreams.extend(upstream);
+    let mut problems = Vec::new();
+    for (given, own) in clashes(&servers) {
+        reader.set_aside(given, vec![own.clone()]);
+        problems.push(own);
     }
-    let Reader { mut config, mut problems, unset, .. } = reader;
-    match config.upstreams.is_empty() {
-        // Nothing would be left.
-        true => problems.extend(unset),
-        false => config.notes.extend(unset),
+    for (given, entry) in servers {
+        let upstream = reader.server(&given, entry);
+        let own = std::mem::take(&mut reader.problems);
+        match own.is_empty() {
+            true => reader.config.upstreams.extend(upstream),
+            false => {
+                problems.extend(own.iter().cloned());
+                reader.set_aside(&given, own);
+            }
+        }
     }
-    match problems.is_empty() {
-        true => Ok(config),
-        false => Err(ConfigError { file: None, problems }),
+    let Reader { mut config, unset, .. } = reader;
+    problems.extend(unset);
+    // Nothing would be left.
+    if !problems.is_empty() && config.unusable.len() == config.upstreams.len() {
+        return Err(ConfigError { file: None, problems });
     }
+    config.notes.extend(problems);
+    Ok(config)
+}
+
+/// The servers that would have one name in programs, each with what is wrong with that.
+fn clashes(servers: &Map<String, Json>) -> Vec<(&String, Problem)> {
+    let is_on = |entry: &Json| entry["disabled"] != true && entry["enabled"] != false;
+    let names: Vec<&String> =
+        servers.iter().filter(|(_, entry)| is_on(entry)).map(|(name, _)| name).collect();
+    let is_taken =
+        |name: &&String| names.iter().filter(|other| plain_name(other) == plain_name(name)).count() > 1;
+    let problem = |name: &String| Problem {
+        place: format!("server '{name}'"),
+        message: format!("would be called '{}' like another one", plain_name(name)),
+        fix: "rename it".to_owned(),
+    };
+    names.iter().filter(|name| is_taken(name)).map(|name| (*name, problem(name))).collect()
+}
+
+/// The name of a server in programs: clients allow any text.
+fn plain_name(given: &str) -> String {
+    let plain = |c: char| if c.is_whitespace() || c.is_control() || c == '/' { '-' } else { c };
+    given.trim().chars().map(plain).collect()
 }
 
 /// What keeps servers from being used, by name.
@@ -165,7 +198,23 @@ impl<'b> Reader<'b> {
         self.config.notes.push(Problem { place, message: message.into(), fix: String::new() });
     }
 
+    /// Keeps the place of a server that cannot be used, so that programs are told why it is not there. One without a name
+    /// that programs could use has none.
+    fn set_aside(&mut self, given: &str, problems: Vec<Problem>) {
+        let name = plain_name(given);
+        if name_fault(&name).is_some() {
+            return;
+        }
+        if self.config.upstream(&name).is_none() {
+            self.config.upstreams.push(nothing(name.clone()));
+        }
+        self.config.unusable.entry(name).or_default().extend(problems);
+    }
+
     fn server(&mut self, given: &str, entry: Json) -> Option<UpstreamConfig> {
+        if self.config.unusable.contains_key(&plain_name(given)) {
+            return None;
+        }
         let Json::Object(fields) = entry else {
             let message = format!("must be an object, not {}", kind(&entry));
             self.problem(
@@ -206,11 +255,7 @@ impl<'b> Reader<'b> {
 
     /// A name that programs can call: clients allow any text.
     fn name(&mut self, given: &str) -> Option<String> {
-        let plain: String = given
-            .trim()
-            .chars()
-            .map(|c| if c.is_whitespace() || c.is_control() || c == '/' { '-' } else { c })
-            .collect();
+        let plain = plain_name(given);
         if let Some(fault) = name_fault(&plain) {
             self.problem(format!("server '{given}'"), fault, "rename it");
             return None;
@@ -292,7 +337,7 @@ impl<'b> Reader<'b> {
 
     fn stdio(&mut self, entry: &mut Entry, ours: &Ours) -> Option<StdioConfig> {
         let words = self.words(entry);
-        let mut env = BTreeMap::new();
+        let mut env = self.env_file(entry);
         for (name, text) in self.text_map(entry, &["env", "environment"]) {
             let template = self.template(entry.place("env"), &text);
             match environment::is_name(&name) {
@@ -317,6 +362,21 @@ impl<'b> Reader<'b> {
             directory: directory?,
             handshake_timeout: ours.handshake_timeout.unwrap_or(Duration::from_millis(STDIO_HANDSHAKE_MS)),
         })
+    }
+
+    /// The variables in the file that an entry names for them; those of `env` come after them.
+    fn env_file(&mut self, entry: &mut Entry) -> BTreeMap<String, Template> {
+        let Some(text) = self.text(entry, &["envFile", "env_file"]) else { return BTreeMap::new() };
+        let Some(file) = self.filled(entry.place("envFile"), &text) else { return BTreeMap::new() };
+        let file = self.base.join(file);
+        match env_file::read(&file) {
+            Ok(variables) => variables,
+            Err(why) => {
+                let fix = "write its variables into \"env\", or mend the file";
+                self.problem(entry.place("envFile"), format!("{}: {why}", file.display()), fix);
+                BTreeMap::new()
+            }
+        }
     }
 
     /// The command and its arguments.
@@ -595,6 +655,29 @@ impl<'b> Reader<'b> {
             };
             self.note(place, message);
         }
+    }
+}
+
+/// The upstream of a server that cannot be started.
+fn nothing(name: String) -> UpstreamConfig {
+    let transport = TransportConfig::Stdio(StdioConfig {
+        command: Template::from(""),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        inherit_env: false,
+        directory: None,
+        handshake_timeout: Duration::from_millis(STDIO_HANDSHAKE_MS),
+    });
+    UpstreamConfig {
+        name,
+        description: None,
+        tags: Vec::new(),
+        effects: BTreeMap::new(),
+        approval: ApprovalRules::default(),
+        tools: ToolFilter::default(),
+        max_response_bytes: MAX_RESPONSE_BYTES,
+        call_timeout: None,
+        transport,
     }
 }
 

@@ -9,6 +9,7 @@ mod by_tool;
 mod canonical;
 mod client;
 mod comments;
+mod env_file;
 mod fields;
 mod headers;
 mod locate;
@@ -51,6 +52,8 @@ pub struct Config {
     /// Whether it is the file of an MCP client. Clients start what they can: a server whose variables are not set is then
     /// broken by itself, and the others are used.
     pub of_client: bool,
+    /// What is wrong with servers of a client's file that are here and cannot be used, by name.
+    pub unusable: BTreeMap<String, Vec<Problem>>,
 }
 
 /// One upstream.
@@ -96,15 +99,26 @@ impl UpstreamConfig {
             .chain(included)
             .chain(excluded)
             .filter(|(_, name)| !there().any(|tool| by_tool::fits(name, tool)))
-            .map(|(key, name)| match (name.contains('*'), closest(name, there())) {
-                (true, _) => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
-                (false, None) => format!("\"{key}\" names the tool '{name}', which is not there"),
-                (false, Some(best)) => {
-                    format!("\"{key}\" names the tool '{name}', which is not there; did you mean '{best}'?")
-                }
+            .map(|(key, name)| match name.contains('*') {
+                true => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
+                false => missing(key, name, there()),
             })
             .collect()
     }
+
+    /// The first name in `effects` that is none of these tools, in words. Whoever wrote it meant another tool, which would be
+    /// taken for what a pattern beside it or the server says, so nothing of that server may be called.
+    pub(crate) fn misnamed_effect(&self, tools: &[ToolDef], excluded: &[String]) -> Option<String> {
+        let there = || tools.iter().map(|tool| tool.name.as_str()).chain(excluded.iter().map(String::as_str));
+        let is_missing = |name: &&String| !name.contains('*') && !there().any(|tool| tool == name.as_str());
+        self.effects.keys().find(is_missing).map(|name| missing("effects", name, there()))
+    }
+}
+
+/// That a rule names a tool that is not there, and what was probably meant.
+fn missing<'t>(key: &str, name: &str, there: impl Iterator<Item = &'t str>) -> String {
+    let meant = closest(name, there).map(|best| format!("; did you mean '{best}'?")).unwrap_or_default();
+    format!("\"{key}\" names the tool '{name}', which is not there{meant}")
 }
 
 /// Which tools of a server there are for programs. Names may be patterns.

@@ -77,7 +77,7 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         .filter_map(|(name, value)| upstream(name, value, base, &credentials, &mut problems))
         .collect();
     match problems.is_empty() {
-        true => Ok(Config { upstreams, credentials, pins, notes: Vec::new(), of_client: false }),
+        true => Ok(Config { upstreams, credentials, pins, ..Config::default() }),
         false => Err(ConfigError { file: None, problems }),
     }
 }

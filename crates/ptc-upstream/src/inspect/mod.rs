@@ -34,6 +34,8 @@ pub struct ServerReport {
     pub changes: Vec<Difference>,
     /// What is wrong with its list as a whole.
     pub problems: Vec<String>,
+    /// Whether the configuration says what a tool does that is not there, so that nothing of the server may be called.
+    pub is_refused: bool,
     /// What it has and no program can use, each with the reason.
     pub left_out: Vec<String>,
     /// The definitions as they came, for pinning.
@@ -130,6 +132,7 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
         transport: upstream.transport.name(),
         about,
         problems: list_problems(&definitions, &excluded, upstream, &redactor),
+        is_refused: listed.is_ok() && upstream.misnamed_effect(&definitions, &excluded).is_some(),
         tools: listed.map(|tools| tools.into_iter().map(|tool| report(tool, upstream, &redactor)).collect()),
         took,
         left_out: left_out.iter().map(|left| one_line(&redactor.redact_str(left), LEFT_OUT)).collect(),

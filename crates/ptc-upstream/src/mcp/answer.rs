@@ -1,7 +1,9 @@
 //! Results of `tools/list` and `tools/call`, read leniently: what a server adds is ignored, what it leaves out
 //! is filled in, and only what makes no sense at all is an error.
 
-use serde::{Deserialize, Deserializer};
+use ptc_host::parts;
+use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::{Map, Value as Json, json};
 
 use super::content;
@@ -9,25 +11,48 @@ use crate::call;
 use crate::model::{Fault, Payload, Reason, ToolDef};
 
 /// One page of a list of tools.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub struct Page {
     tools: Vec<Json>,
     /// Where the next page begins, if there is one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
+    /// Tools that cannot be read, with the reason.
+    pub left_out: Vec<String>,
 }
 
 impl Page {
-    /// Reads the text of a result.
+    /// Reads the text of a result. Each tool is read by itself, so that one whose schema cannot be read takes no other away.
     pub fn read(text: &str) -> Result<Page, Fault> {
-        serde_json::from_str(text).map_err(|error| nonsense("tools/list", &error))
+        let wrong = |error: serde_json::Error| nonsense("tools/list", &error);
+        let (mut page, mut tools) = (Page::default(), None);
+        for (name, value) in parts::fields(text, usize::MAX - 1).map_err(wrong)? {
+            match name.as_str() {
+                "tools" => tools = Some(parts::items(value).map_err(wrong)?),
+                "nextCursor" => page.next_cursor = serde_json::from_str(value).map_err(wrong)?,
+                _ => {}
+            }
+        }
+        // Some servers say so that there is no further page.
+        page.next_cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
+        for tool in tools.ok_or_else(|| wrong(serde_json::Error::custom("missing field `tools`")))? {
+            match serde_json::from_str(tool) {
+                Ok(tool) => page.tools.push(tool),
+                Err(error) => page.left_out.push(format!("tool {}: cannot be read: {error}", name_of(tool))),
+            }
+        }
+        Ok(page)
     }
 
     /// Its tools; those without a name are left out, since nobody could call them.
     pub fn tools(&mut self, transport: &str) -> impl Iterator<Item = ToolDef> {
         std::mem::take(&mut self.tools).into_iter().filter_map(move |tool| read_tool(tool, transport))
     }
+}
+
+/// The name in the text of a tool, as it stands there.
+fn name_of(tool: &str) -> &str {
+    let fields = parts::fields(tool, usize::MAX - 1).unwrap_or_default();
+    fields.into_iter().find(|(name, _)| name == "name").map_or("without a name", |(_, value)| value)
 }
 
 fn read_tool(tool: Json, transport: &str) -> Option<ToolDef> {
@@ -59,17 +84,12 @@ fn read_tool(tool: Json, transport: &str) -> Option<ToolDef> {
 struct Called {
     #[serde(default)]
     content: Vec<Json>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     structured_content: Option<Json>,
     #[serde(default)]
     is_error: Option<bool>,
     #[serde(default)]
     result_type: Option<String>,
-}
-
-/// An explicit `null` is a value too.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
 }
 
 /// Reads the text of the result of a call.
@@ -111,7 +131,10 @@ mod tests {
         );
         assert_eq!(full.content.len(), 3, "{full:?}");
         assert_eq!(read(json!({})).expect("an empty result"), Payload { bytes: 2, ..Payload::default() });
-        assert_eq!(read(json!({"structuredContent": null})).expect("null").structured, Some(Json::Null));
+        let text =
+            json!({"content": [{"type": "text", "text": "a"}], "structuredContent": null, "isError": null});
+        let null = read(text).expect("null is absent");
+        assert_eq!((null.texts(), &null.structured), (vec!["a"], &None));
         let rounded = payload("{\"structuredContent\": {\"id\": 18446744073709551617}}")
             .expect_err("it would be rounded");
         assert!(
@@ -132,5 +155,20 @@ mod tests {
         let names: Vec<String> = page.tools("mcp_stdio").map(|tool| tool.name).collect();
         assert_eq!((names, page.next_cursor.as_deref()), (vec!["a".to_owned(), "b".to_owned()], Some("2")));
         assert_eq!(Page::read("{}").expect_err("no tools").reason, Reason::UpstreamError);
+        let last = Page::read("{\"tools\": [], \"nextCursor\": \"\"}").expect("a page");
+        assert_eq!(last.next_cursor, None, "an empty cursor is none");
+    }
+
+    #[test]
+    fn a_tool_that_is_nested_too_deep_takes_no_other_away() {
+        let deep = format!("{}1{}", "{\"items\":".repeat(200), "}".repeat(200));
+        let text = format!(
+            "{{\"tools\": [{{\"name\": \"a\"}}, {{\"inputSchema\": {deep}, \"name\": \"deep\"}}, {{\"name\": \"b\"}}]}}"
+        );
+        let mut page = Page::read(&text).expect("a page");
+        let names: Vec<String> = page.tools("mcp_stdio").map(|tool| tool.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        let [told] = page.left_out.as_slice() else { panic!("{:?}", page.left_out) };
+        assert!(told.starts_with("tool \"deep\": cannot be read: recursion limit exceeded"), "{told}");
     }
 }

@@ -146,7 +146,7 @@ impl Connection {
         let (process, pipes) = Process::spawn(upstream, stdio, secrets)?;
         let inbox = Arc::new(Inbox::default());
         let cap = upstream.max_response_bytes;
-        let transport = StdioTransport::new(pipes, inbox.clone(), cap, process.gone.clone());
+        let transport = StdioTransport::new(pipes, inbox.clone(), cap, &process);
         let served = serve_client_with_lifecycle(ear, transport, handshake.lifecycle());
         let served = match tokio::time::timeout(stdio.handshake_timeout, served).await {
             Ok(served) => served,

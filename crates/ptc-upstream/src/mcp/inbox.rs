@@ -10,6 +10,7 @@ use rmcp::model::{
     ClientJsonRpcMessage, ErrorData, GetExtensions as _, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 
+use super::skim::Skim;
 use crate::model::{Fault, Reason};
 use crate::wire::too_large;
 
@@ -76,7 +77,10 @@ pub struct Inbox {
 struct Envelope<'t> {
     id: Option<RequestId>,
     has_method: bool,
+    /// Whether it says that it is a message of JSON-RPC.
+    is_marked: bool,
     result: Option<&'t str>,
+    error: Option<&'t str>,
 }
 
 impl<'t> Envelope<'t> {
@@ -89,6 +93,8 @@ impl<'t> Envelope<'t> {
                 "id" => envelope.id = given.map(serde_json::from_str).transpose().map_err(|_| Unreadable)?,
                 "method" => envelope.has_method = given.is_some(),
                 "result" => envelope.result = given,
+                "error" => envelope.error = given,
+                "jsonrpc" => envelope.is_marked = true,
                 _ => continue,
             }
             // Twice would be two messages in one.
@@ -99,6 +105,9 @@ impl<'t> Envelope<'t> {
         Ok(envelope)
     }
 }
+
+/// What every message of JSON-RPC has in it.
+const MARK: &[u8] = b"\"jsonrpc\"";
 
 /// The text of a message cannot be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -119,6 +128,15 @@ impl Inbox {
         if let Some(id) = number(id) {
             self.slots().remove(&id);
         }
+    }
+
+    /// Fails the request whose answer this broken text is; nothing if it does not say so, as lines that servers log.
+    pub fn fail_broken(&self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let marked = text.windows(MARK.len()).any(|window| window == MARK);
+        let mut skim = Skim::default();
+        skim.see(text);
+        let id = skim.id().filter(|_| marked)?;
+        self.fail(Some(id), unreadable())
     }
 
     /// Fails the request of this id, or the only one under way if there is no id. Gives the message by which
@@ -142,6 +160,7 @@ impl Inbox {
     /// Takes in the text of a message, or of several in a list. Gives what rmcp has to see.
     pub fn accept(&self, text: &[u8]) -> Result<Vec<ServerJsonRpcMessage>, Unreadable> {
         let text = std::str::from_utf8(text).map_err(|_| Unreadable)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim_ascii_start().starts_with('[') {
             let items = parts::items(text).map_err(|_| Unreadable)?;
             return items.into_iter().filter_map(|item| self.accept_one(item).transpose()).collect();
@@ -151,22 +170,33 @@ impl Inbox {
 
     fn accept_one(&self, text: &str) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
         let envelope = Envelope::of(text)?;
-        let id = envelope.id.as_ref().and_then(number).filter(|_| !envelope.has_method);
+        // Servers log JSON too, with ids of their own; only what says that it answers is taken for an answer.
+        let answers = envelope.is_marked || envelope.result.is_some() || envelope.error.is_some();
+        let id = envelope.id.as_ref().and_then(number).filter(|_| answers && !envelope.has_method);
         let slot = id.and_then(|id| self.slots().remove(&id).map(|slot| (RequestId::Number(id), slot)));
+        let message = serde_json::from_str(text).ok();
         if let Some((id, slot)) = slot {
             if text.len() > slot.cap {
                 slot.fail(too_large(text.len(), slot.cap));
                 return Ok(Some(failure(id)));
             }
-            if let Some(result) = envelope.result {
-                slot.keep(result);
-                if !slot.shown {
-                    return Ok(Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id)));
+            match envelope.result {
+                Some(result) => {
+                    slot.keep(result);
+                    // What rmcp cannot read it need not see.
+                    if !slot.shown || message.is_none() {
+                        return Ok(Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id)));
+                    }
+                }
+                None if matches!(message, Some(ServerJsonRpcMessage::Error(_))) => {}
+                None => {
+                    slot.fail(no_answer(envelope.error));
+                    return Ok(Some(failure(id)));
                 }
             }
         }
         // Messages that rmcp does not know are none of our business.
-        Ok(serde_json::from_str(text).ok())
+        Ok(message)
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, Arc<Slot>>> {
@@ -187,7 +217,71 @@ pub fn number(id: &RequestId) -> Option<i64> {
     }
 }
 
+/// An answer that has neither a result nor an error of the shape that JSON-RPC gives it. What stands there is told.
+fn no_answer(error: Option<&str>) -> Fault {
+    let message = match error.map(|error| serde_json::from_str(error).unwrap_or_else(|_| error.to_owned())) {
+        Some(error) => error,
+        None => "answered without a result or an error".to_owned(),
+    };
+    Fault::new(Reason::UpstreamError, message)
+}
+
 /// A line or body that is no message.
 pub fn unreadable() -> Fault {
     Fault::new(Reason::UpstreamError, "answered with something that is no JSON-RPC message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of the only request under way, of id 1, when this text arrives: nothing, or what its slot has then.
+    fn after(text: &str) -> Option<Result<String, String>> {
+        let inbox = Inbox::default();
+        let slot = Slot::new(1_000, false, true);
+        inbox.slots().insert(1, slot.clone());
+        if inbox.accept(text.as_bytes()).is_err() {
+            inbox.fail_broken(text.as_bytes());
+        }
+        let kept = slot.take().map(|kept| kept.map_err(|fault| fault.message));
+        assert_eq!(inbox.slots().is_empty(), kept.is_some(), "it waits for its answer or has one: {text}");
+        kept
+    }
+
+    #[test]
+    fn what_is_no_message_leaves_the_call_waiting() {
+        for line in [
+            "[INFO] started",
+            "{ id: 1, name: 'x' }",
+            "[ 'a', 'b' ]",
+            "[]",
+            "5",
+            "null",
+            "\"x\"",
+            "{\"level\":\"info\",\"msg\":\"hi\"}",
+            "{\"id\":1,\"msg\":\"a line of a log with an id\"}",
+            "{\"id\":1,\"msg\":\"cut",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard_of\"}",
+        ] {
+            assert_eq!(after(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bad_answer_is_told_at_once() {
+        let unread = unreadable().message;
+        for (line, told) in [
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"broken", unread.as_str()),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1}", "answered without a result or an error"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", "answered without a result or an error"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"out of stock\"}", "out of stock"),
+            ("{\"id\":1,\"error\":{\"why\":7}}", "{\"why\":7}"),
+        ] {
+            assert_eq!(after(line), Some(Err(told.to_owned())), "{line}");
+        }
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}";
+        assert_eq!(after(answer), Some(Ok("{}".to_owned())));
+        assert_eq!(after(&format!("\u{feff}{answer}")), Some(Ok("{}".to_owned())), "with a byte order mark");
+        assert_eq!(after(&format!("[{answer}]")), Some(Ok("{}".to_owned())), "in a list");
+    }
 }

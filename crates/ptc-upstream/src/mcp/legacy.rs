@@ -11,7 +11,7 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use sse_stream::Sse;
 
-use super::inbox::{Inbox, unreadable};
+use super::inbox::Inbox;
 use super::sse::{Events, TooLarge};
 use crate::model::{Fault, Reason};
 use crate::wire;
@@ -72,11 +72,8 @@ impl SseTransport {
         let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { return };
         match self.inbox.accept(data.as_bytes()) {
             Ok(messages) => self.ready.extend(messages),
-            Err(_) if data.trim_start().starts_with(['{', '[']) => {
-                self.ready.extend(self.inbox.fail(None, unreadable()));
-            }
-            // Pings and the like.
-            Err(_) => {}
+            // Pings and the like are no answers.
+            Err(_) => self.ready.extend(self.inbox.fail_broken(data.as_bytes())),
         }
     }
 }

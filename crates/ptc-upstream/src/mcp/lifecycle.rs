@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use super::answer::{self, Page};
 use super::connection::{Connection, Handshake, late};
+use crate::catalog::one_line;
 use crate::client::{About, Client};
 use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -60,6 +61,8 @@ struct Shared {
     handshake: Mutex<Option<Handshake>>,
     /// The tools that the configuration leaves out.
     excluded: Mutex<Vec<String>>,
+    /// Tools that cannot be used, with the reason.
+    left_out: Mutex<Vec<String>>,
 }
 
 /// The client of one MCP upstream.
@@ -81,6 +84,7 @@ impl McpClient {
             about: Mutex::default(),
             handshake: Mutex::default(),
             excluded: Mutex::default(),
+            left_out: Mutex::default(),
         })))
     }
 
@@ -88,8 +92,9 @@ impl McpClient {
         let began = Instant::now();
         let connection = tokio::time::timeout(allowance.timeout, self.0.connection());
         let connection = connection.await.map_err(|_| {
-            let message = format!("still starting after {} ms", allowance.timeout.as_millis());
-            Fault::new(Reason::Timeout, message).before_sending()
+            let waited = allowance.timeout.as_millis();
+            let message = format!("still starting after {waited} ms: try again in a moment");
+            Fault::new(Reason::UpstreamUnavailable, message).before_sending()
         })?;
         let connection = connection.map_err(Fault::before_sending)?;
         let left = allowance.timeout.saturating_sub(began.elapsed());
@@ -105,6 +110,7 @@ impl McpClient {
         let cap = allowance.max_bytes.min(self.0.config.max_response_bytes);
         let deadline = Instant::now() + allowance.timeout;
         let (mut tools, mut bytes, mut cursor) = (Vec::new(), 0, None);
+        let mut left_out = Vec::new();
         for _ in 0..MOST_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let request = ListToolsRequest::with_param(params);
@@ -115,6 +121,7 @@ impl McpClient {
                 return Err(too_large(bytes, cap));
             }
             let mut page = Page::read(&text)?;
+            left_out.append(&mut page.left_out);
             tools.extend(page.tools(self.0.config.transport.name()));
             if tools.len() > MOST_TOOLS {
                 return Err(Fault::new(Reason::UpstreamError, format!("lists more than {MOST_TOOLS} tools")));
@@ -125,6 +132,7 @@ impl McpClient {
                     let others = tools.iter().filter(|tool| !admits(tool)).map(|tool| tool.name.clone());
                     *self.0.excluded.lock().unwrap_or_else(PoisonError::into_inner) = others.collect();
                     tools.retain(admits);
+                    self.leave_out(left_out);
                     return Ok(tools);
                 }
                 next if next == cursor => {
@@ -134,6 +142,18 @@ impl McpClient {
             }
         }
         Err(Fault::new(Reason::UpstreamError, format!("lists tools in more than {MOST_PAGES} pages")))
+    }
+
+    /// Notes tools that cannot be used, and tells of them if they are others than before.
+    fn leave_out(&self, left_out: Vec<String>) {
+        let mut before = self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before != left_out {
+            for left in &left_out {
+                let told = one_line(&self.0.redactor.redact_str(left), MESSAGE_CHARS);
+                tracing::warn!(upstream = %self.0.config.name, "is used without {told}");
+            }
+            *before = left_out;
+        }
     }
 
     /// The fault as it may leave: secrets covered, of bounded length, on one line.
@@ -181,6 +201,10 @@ impl Client for McpClient {
             ConnectionStatus::Idle | ConnectionStatus::Starting | ConnectionStatus::Live(_) => None,
         };
         fault.map(|fault| self.clean(fault))
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn excluded(&self) -> Vec<String> {

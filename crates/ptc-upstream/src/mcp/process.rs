@@ -42,10 +42,50 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct Process {
     ended: watch::Receiver<Option<String>>,
-    errors: Arc<Mutex<VecDeque<String>>>,
+    errors: Arc<Words>,
+    /// What it printed among its messages, for those that print their errors there.
+    pub asides: Arc<Words>,
     stop: CancellationToken,
     /// Cancelled when nothing more will come from the child.
     pub gone: CancellationToken,
+}
+
+/// The last lines that a child wrote for people, with secrets covered.
+#[derive(Debug)]
+pub struct Words {
+    upstream: String,
+    redactor: Redactor,
+    lines: Mutex<VecDeque<String>>,
+}
+
+impl Words {
+    fn new(upstream: &UpstreamConfig, secrets: &Secrets) -> Arc<Words> {
+        let (upstream, redactor) = (upstream.name.clone(), secrets.redactor());
+        Arc::new(Words { upstream, redactor, lines: Mutex::default() })
+    }
+
+    /// Keeps one more line.
+    pub fn keep(&self, line: &[u8]) {
+        match line.len() <= LINE_BYTES {
+            true => self.push(self.redactor.redact_str(&String::from_utf8_lossy(line)).into_owned()),
+            false => self.push(format!("(a line of {} bytes)", line.len())),
+        }
+    }
+
+    fn push(&self, text: String) {
+        tracing::debug!(upstream = self.upstream, "{text}");
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == KEPT_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(text);
+    }
+
+    /// The last line that says something, as it may be told: without colours, cut.
+    fn last(&self) -> Option<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().rev().map(|line| one_line(&colourless(line), TOLD)).find(|line| !line.is_empty())
+    }
 }
 
 /// The streams that messages go through.
@@ -102,12 +142,11 @@ impl Process {
         else {
             return Err(unavailable(format!("{} has no streams", stdio.command)));
         };
-        let errors = Arc::default();
-        let words =
-            tokio::spawn(keep_errors(stderr, Arc::clone(&errors), secrets.redactor(), upstream.name.clone()));
+        let (errors, asides) = (Words::new(upstream, secrets), Words::new(upstream, secrets));
+        let words = tokio::spawn(keep_errors(stderr, Arc::clone(&errors)));
         let (tell, ended) = watch::channel(None);
-        let process =
-            Process { ended, errors, stop: CancellationToken::new(), gone: CancellationToken::new() };
+        let (stop, gone) = (CancellationToken::new(), CancellationToken::new());
+        let process = Process { ended, errors, asides, stop, gone };
         tokio::spawn(tend(child, group, words, tell, process.stop.clone(), process.gone.clone()));
         Ok((process, Pipes { stdin, stdout }))
     }
@@ -133,10 +172,9 @@ impl Process {
         }
     }
 
-    /// The last line that it wrote to its error stream, as it may be told: without colours, cut, secrets covered.
+    /// The last line that it wrote to its error stream, else the last that it printed among its messages.
     pub fn last_line(&self) -> Option<String> {
-        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        errors.iter().rev().map(|line| one_line(&colourless(line), TOLD)).find(|line| !line.is_empty())
+        self.errors.last().or_else(|| self.asides.last())
     }
 }
 
@@ -245,28 +283,17 @@ fn told(status: std::io::Result<ExitStatus>) -> String {
     }
 }
 
-/// Keeps the last lines of the error stream, with secrets covered.
-async fn keep_errors(
-    stderr: ChildStderr,
-    errors: Arc<Mutex<VecDeque<String>>>,
-    redactor: Redactor,
-    upstream: String,
-) {
+/// Keeps the last lines of the error stream.
+async fn keep_errors(stderr: ChildStderr, errors: Arc<Words>) {
     let mut lines = Lines::new(BufReader::new(stderr), LINE_BYTES);
     loop {
         // Programs that die need not end their last line.
         let next = lines.next().await.ok().flatten().or_else(|| lines.rest().map(Line::Whole));
-        let Some(line) = next else { return };
-        let text = match line {
-            Line::Whole(bytes) => redactor.redact_str(&String::from_utf8_lossy(&bytes)).into_owned(),
-            Line::TooLong { bytes, .. } => format!("(a line of {bytes} bytes)"),
-        };
-        tracing::debug!(upstream, "{text}");
-        let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
-        if errors.len() == KEPT_LINES {
-            errors.pop_front();
+        match next {
+            Some(Line::Whole(line)) => errors.keep(&line),
+            Some(Line::TooLong { bytes, .. }) => errors.push(format!("(a line of {bytes} bytes)")),
+            None => return,
         }
-        errors.push_back(text);
     }
 }
 

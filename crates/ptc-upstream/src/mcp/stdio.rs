@@ -11,10 +11,9 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::inbox::{Inbox, unreadable};
+use super::inbox::Inbox;
 use super::lines::{Line, Lines};
-use super::process::Pipes;
-use super::skim::Skim;
+use super::process::{Pipes, Process, Words};
 
 /// What the pipe is read through at once.
 const BUFFER: usize = 64 * 1024;
@@ -28,36 +27,36 @@ pub struct StdioTransport {
     cap: usize,
     ready: VecDeque<ServerJsonRpcMessage>,
     gone: CancellationToken,
+    /// What it prints among its messages.
+    asides: Arc<Words>,
 }
 
 impl StdioTransport {
-    /// Speaks through `pipes` until `gone`; lines have at most `cap` bytes.
-    pub fn new(pipes: Pipes, inbox: Arc<Inbox>, cap: usize, gone: CancellationToken) -> Self {
+    /// Speaks through `pipes` until the process is gone; lines have at most `cap` bytes.
+    pub fn new(pipes: Pipes, inbox: Arc<Inbox>, cap: usize, process: &Process) -> Self {
         StdioTransport {
             lines: Lines::new(BufReader::with_capacity(BUFFER, pipes.stdout), cap),
             stdin: Arc::new(Mutex::new(Some(pipes.stdin))),
             inbox,
             cap,
             ready: VecDeque::new(),
-            gone,
+            gone: process.gone.clone(),
+            asides: process.asides.clone(),
         }
     }
 
     fn take_in(&mut self, line: Line) {
         match line {
-            Line::Whole(text) => {
-                let Some(first) = text.iter().find(|byte| !byte.is_ascii_whitespace()) else { return };
-                match self.inbox.accept(&text) {
-                    Ok(messages) => self.ready.extend(messages),
-                    Err(_) if matches!(first, b'{' | b'[') => {
-                        let mut skim = Skim::default();
-                        skim.see(&text);
-                        self.ready.extend(self.inbox.fail(skim.id(), unreadable()));
-                    }
-                    // Servers print all kinds of things; only what looks like a message is taken for one.
-                    Err(_) => tracing::debug!("a line of {} bytes is no message", text.len()),
-                }
-            }
+            Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
+            Line::Whole(text) => match self.inbox.accept(&text) {
+                Ok(messages) if messages.is_empty() => self.asides.keep(&text),
+                Ok(messages) => self.ready.extend(messages),
+                // Servers print all kinds of things; only what says that it is an answer is taken for one.
+                Err(_) => match self.inbox.fail_broken(&text) {
+                    Some(failure) => self.ready.push_back(failure),
+                    None => self.asides.keep(&text),
+                },
+            },
             Line::TooLong { bytes, id } => self.ready.extend(self.inbox.fail_too_large(id, bytes, self.cap)),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
 
@@ -57,6 +58,13 @@ fn with_cure(mut fault: Fault, upstream: &Upstream, time: Duration) -> Fault {
         fault.message = format!("{}; {cure}", fault.message);
     }
     fault
+}
+
+/// What is told of a server that is not there yet, and what to do.
+const STARTING: &str = "still starting: try again in a moment";
+
+fn is_starting(fault: &Fault) -> bool {
+    fault.message.ends_with(STARTING)
 }
 
 /// Why a call gave no result.
@@ -257,26 +265,30 @@ impl Run {
         Ok((upstream, self.find(upstream, request)?))
     }
 
-    /// Lists the tools of a server if they are not known. One that was reached has as long for it as for a call; how long one
-    /// that is still being started may take is what its configuration says.
+    /// Lists the tools of a server if they are not known. One that was reached has as long for it as for a call; one that is
+    /// still being started as long as this run waits for such servers.
     pub(super) async fn listed(&self, server: &str) -> Result<(), Fault> {
-        let time =
-            self.runtime.upstream(server).map_or(self.caps.call_timeout, |upstream| self.time_for(upstream));
         let loading = self.runtime.load(server);
         tokio::pin!(loading);
         // One that is known is not waited for, and then there need not be a clock.
         if let Poll::Ready(loaded) = poll_fn(|cx| Poll::Ready(loading.as_mut().poll(cx))).await {
             return loaded;
         }
+        let Some(upstream) = self.runtime.upstream(server) else { return loading.await };
+        let time = self.time_for(upstream);
+        let is_reached = || upstream.client.generation() > 0 || upstream.client.about().is_some();
         loop {
-            if let Ok(loaded) = tokio::time::timeout(time, &mut loading).await {
+            let left = if is_reached() { time } else { time.min(self.start_wait()) };
+            if let Ok(loaded) = tokio::time::timeout(left, &mut loading).await {
                 return loaded;
             }
-            let is_reached =
-                |upstream: &Upstream| upstream.client.generation() > 0 || upstream.client.about().is_some();
-            if self.runtime.upstream(server).is_some_and(is_reached) {
+            if is_reached() && left == time {
                 let message = format!("{server} did not list its tools within {} ms", time.as_millis());
                 return Err(Fault::new(Reason::Timeout, message).before_sending());
+            }
+            if !is_reached() && self.caps.start_wait.is_some() {
+                let message = format!("{server} is {STARTING}");
+                return Err(Fault::new(Reason::UpstreamUnavailable, message).before_sending());
             }
         }
     }
@@ -446,14 +458,24 @@ impl Run {
             Ok(question) => question,
             Err(message) => return Reply::Wrong(message),
         };
+        let mut starting = false;
         match question.needs() {
             Needs::Nothing => {}
-            Needs::All => drop(self.runtime.load_all().await),
+            Needs::All => {
+                let servers = self.view();
+                join_all(servers.servers().iter().map(|server| self.listed(&server.name))).await;
+            }
             // Whether it is there at all is found out when the question is answered.
-            Needs::Server(name) => drop(self.listed(name).await),
+            Needs::Server(name) => starting = self.listed(name).await.is_err_and(|fault| is_starting(&fault)),
         }
         let (catalog, most) = (self.view(), self.caps.max_catalog_bytes);
         let down = |server: &str| self.down(server);
+        if let Question::Dir { server, .. } = &question
+            && starting
+            && catalog.server(server).is_some()
+        {
+            return Reply::Found(json!([format!("{server} ({STARTING})")]));
+        }
         // A search looks at no shapes, and may take longer than others should wait for them.
         if matches!(question, Question::Apropos { .. }) {
             return discovery::answer(&question, &catalog, &Shapes::default(), &down, most);

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptc_host::{Program, Tool, Tools};
 use ptc_lisp::analyze::{Manifest, Servers};
@@ -29,6 +29,9 @@ pub struct Caps {
     pub catalog_ops: usize,
     /// How long one call may take.
     pub call_timeout: Duration,
+    /// How long a run may wait for servers that are still being started, all in all and never longer than for one call; as
+    /// long as starting them may take if it is not said.
+    pub start_wait: Option<Duration>,
     /// How large an answer may be before it is decoded; the smaller of this and the upstream's own counts.
     pub max_response_bytes: usize,
     /// How large the answer to a question may be.
@@ -43,6 +46,7 @@ impl Default for Caps {
             calls: 50,
             catalog_ops: 25,
             call_timeout: Duration::from_millis(5_000),
+            start_wait: None,
             max_response_bytes: MAX_RESPONSE_BYTES,
             max_catalog_bytes: 256 * 1024,
             concurrency: 50,
@@ -64,6 +68,8 @@ pub(super) struct Run {
     catalog_ops: AtomicUsize,
     closed: AtomicBool,
     book: Mutex<Book>,
+    /// When it first waited for a server that was still being started.
+    waiting_since: OnceLock<Instant>,
     /// What programs may name, once one has asked.
     pub servers: OnceLock<Arc<Servers>>,
     /// Where calls that may change the world are written down.
@@ -100,6 +106,7 @@ impl RunContext {
             catalog_ops: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             book: Mutex::default(),
+            waiting_since: OnceLock::new(),
             servers: OnceLock::new(),
             journal,
         }))
@@ -240,6 +247,12 @@ impl RunContext {
 }
 
 impl Run {
+    /// How long it may still wait for servers that are being started.
+    pub fn start_wait(&self) -> Duration {
+        let Some(most) = self.caps.start_wait else { return Duration::MAX };
+        most.saturating_sub(self.waiting_since.get_or_init(Instant::now).elapsed())
+    }
+
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }

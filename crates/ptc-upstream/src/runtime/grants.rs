@@ -89,7 +89,8 @@ impl Grants {
                 let kept = tools.iter().filter(|(name, _)| granted(name));
                 kept.map(|(name, tool)| (name.clone(), tool.clone())).collect()
             });
-            Arc::new(Server { tools, ..(**server).clone() })
+            // What was there before is not held against grants.
+            Arc::new(Server { tools, remembered: None, ..(**server).clone() })
         };
         Arc::new(Catalog::new(catalog.servers().iter().filter(seen).map(server)))
     }

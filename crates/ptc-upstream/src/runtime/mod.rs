@@ -3,7 +3,7 @@
 //!
 //! `upstream.rs` is one upstream, `context.rs` one run, `calls.rs` what happens between a program's call and the
 //! client, `journal.rs` calls that are made at most once, `unsent.rs` those that were begun and are not sent,
-//! `rehearse.rs` calls that are held back, `grants.rs` what a run may use.
+//! `rehearse.rs` calls that are held back, `remember.rs` what servers offered before, `grants.rs` what a run may use.
 
 mod approval;
 mod calls;
@@ -13,6 +13,7 @@ mod journal;
 mod ledger;
 mod preludes;
 mod rehearse;
+mod remember;
 mod unsent;
 mod upstream;
 
@@ -30,6 +31,7 @@ pub use self::grants::Grants;
 pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, numbered};
 pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};
+pub use self::remember::folder as catalogs_folder;
 use self::upstream::{Known, Standard, Upstream};
 use crate::catalog::{Catalog, Server, WhyDown};
 use crate::client::{self, About, Client};
@@ -70,6 +72,9 @@ pub struct RuntimeOptions {
     pub in_background: bool,
     /// Where learned shapes are kept between runs, of runs that name no owner; nowhere unless told.
     pub shapes: Option<PathBuf>,
+    /// The folder in which it is kept what servers offered, for descriptions; nowhere unless told. With pins nothing is kept:
+    /// what was not looked at is not shown.
+    pub catalogs: Option<PathBuf>,
 }
 
 /// Why a runtime does not start.
@@ -171,7 +176,9 @@ impl Runtime {
         let refuses = pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);
         let upstreams = config.upstreams.iter().filter_map(|upstream| {
             let client = connect(upstream, &secrets)?;
-            Some(Upstream::new(upstream, client, &secrets))
+            let kept = options.catalogs.as_deref().filter(|_| config.pins.is_none());
+            let kept = kept.map(|folder| remember::file(folder, upstream));
+            Some(Upstream::new(upstream, client, &secrets, kept))
         });
         let upstreams: Vec<Upstream> = upstreams.collect();
         let runtime = Runtime {

@@ -2,15 +2,17 @@
 //! at the same time; definitions are compared with pins, secrets are covered, and only then anybody sees them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::remember;
 use crate::catalog::{CatalogTool, Server, one_line, purpose, shortened};
 use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
 use crate::effects::classify;
-use crate::model::{Allowance, Fault, ToolDef};
+use crate::model::{Allowance, Fault, Reason, ToolDef};
 use crate::pins::{self, Difference, Pins};
 use crate::redact::Redactor;
 
@@ -29,6 +31,8 @@ pub(super) struct Upstream {
     known: RwLock<Known>,
     /// Held while tools are listed.
     listing: tokio::sync::Mutex<()>,
+    /// Where it is kept what it offers.
+    kept: Option<PathBuf>,
 }
 
 /// What is known of the tools of an upstream.
@@ -68,12 +72,18 @@ pub(super) enum FoundTool {
 }
 
 impl Upstream {
-    pub fn new(config: &UpstreamConfig, client: Arc<dyn Client>, secrets: &Secrets) -> Upstream {
+    pub fn new(
+        config: &UpstreamConfig,
+        client: Arc<dyn Client>,
+        secrets: &Secrets,
+        kept: Option<PathBuf>,
+    ) -> Upstream {
         let server = Server {
             name: config.name.clone(),
             description: config.description.clone().unwrap_or_default(),
             tags: config.tags.clone(),
             approval: config.approval.clone(),
+            remembered: kept.as_deref().and_then(|file| remember::load(file, config)),
             ..Server::default()
         };
         let known = Known { server: Arc::new(server), ..Known::default() };
@@ -83,6 +93,7 @@ impl Upstream {
             redactor: secrets.redactor(),
             known: RwLock::new(known),
             listing: tokio::sync::Mutex::new(()),
+            kept,
         }
     }
 
@@ -155,6 +166,11 @@ impl Upstream {
         let result = match listed {
             Ok(tools) => {
                 known = self.judged(known, tools, standard);
+                if let Some(file) = &self.kept
+                    && let Err(error) = remember::save(file, &known.server)
+                {
+                    tracing::debug!("cannot keep what is offered in {}: {error}", file.display());
+                }
                 known.generation = generation;
                 known.failed = None;
                 Ok(true)
@@ -168,9 +184,16 @@ impl Upstream {
         result
     }
 
-    /// The tools as the server defines them now.
+    /// The tools as the server defines them now, unless the configuration says of a tool that is not there what it does.
     pub async fn definitions(&self) -> Result<Vec<ToolDef>, Fault> {
-        self.client.list(self.allowance()).await
+        let tools = self.client.list(self.allowance()).await?;
+        match self.config.misnamed_effect(&tools, &self.client.excluded()) {
+            Some(why) => {
+                let why = self.redactor.redact_string(why);
+                Err(Fault::new(Reason::UpstreamUnavailable, why).before_sending())
+            }
+            None => Ok(tools),
+        }
     }
 
     /// The hash of the definition of a tool that is listed.
@@ -258,6 +281,7 @@ impl Upstream {
             description: self.description(about.as_ref()),
             about: about.map(Arc::new),
             tools: Some(tools.collect()),
+            remembered: None,
             ..(*before.server).clone()
         };
         Known {

@@ -336,6 +336,65 @@ async fn a_server_whose_variable_is_not_set_is_broken_by_itself() {
     }
 }
 
+/// What is down in a file with one good server beside these, and why.
+fn down(servers: Json) -> Vec<(String, String)> {
+    let mut servers = servers;
+    servers["good"] = json!({"command": "good"});
+    let config = read(json!({"mcpServers": servers})).unwrap_or_else(|error| panic!("{error}"));
+    let secrets = Secrets::resolve_with(&config, &lookup, None).unwrap_or_else(|error| panic!("{error}"));
+    let broken = |name: &str| {
+        let client = connect(config.upstream(name)?, &secrets)?;
+        client.down().filter(|_| client.is_broken()).map(|fault| (name.to_owned(), fault.message))
+    };
+    let names = config.upstreams.iter().map(|upstream| upstream.name.as_str());
+    let told = names.clone().filter_map(broken).collect();
+    assert!(names.clone().any(|name| name == "good") && broken("good").is_none(), "the others are used");
+    told
+}
+
+#[test]
+fn one_bad_server_takes_no_other_away() {
+    for (entry, why) in [
+        (json!(5), "must be an object, not a number"),
+        (json!(null), "must be an object, not null"),
+        (json!({}), "has neither \"command\" nor \"url\""),
+        (json!({"command": 7}), "key 'command': must be a string"),
+        (json!({"command": "a", "args": "x"}), "key 'args': must be a list of strings"),
+        (json!({"command": "a", "args": ["${input:key}"]}), "${input:key} is asked for by the client"),
+        (json!({"command": "a", "args": ["${command:x}"]}), "${command:x} is no variable"),
+        (json!({"type": "websocket", "url": "ws://x"}), "key 'type': does not know \"websocket\""),
+        (json!({"url": "ws://x"}), "is no address of HTTP"),
+        (json!({"url": "not a url"}), "key 'url': is no address"),
+        (
+            json!({"url": "http://a.b/mcp", "headers": {"Authorization": "Bearer abcdefgh"}}),
+            "would send credentials over plain HTTP",
+        ),
+        (json!({"command": "a", "envFile": "/no/such/file"}), "key 'envFile': /no/such/file: cannot be read"),
+    ] {
+        let told = down(json!({"bad one": entry}));
+        let [(name, message)] = told.as_slice() else { panic!("{entry}: {told:?}") };
+        assert!(name == "bad-one" && message.contains(why), "{entry}: {message}");
+    }
+    assert_eq!(down(json!({"": {"command": "a"}})), [], "programs cannot name it, so it is not there");
+    let clash = down(json!({"a b": {"command": "a"}, "a-b": {"command": "b"}}));
+    assert_eq!(clash.len(), 1, "{clash:?}");
+    assert_eq!(clash[0].1.matches("would be called 'a-b' like another one").count(), 2, "{clash:?}");
+}
+
+#[test]
+fn a_file_of_variables_is_read() {
+    let folder = std::env::temp_dir().join(format!("ptc-env-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(".env");
+    std::fs::write(&file, "A=1\nB=\"two\"\n").expect("a file");
+    let entry = json!({"command": "a", "envFile": file, "env": {"B": "three"}});
+    let config = read(json!({"mcpServers": {"x": entry}})).unwrap_or_else(|error| panic!("{error}"));
+    let TransportConfig::Stdio(stdio) = &config.upstreams[0].transport else { panic!("a child") };
+    let env: Vec<_> = stdio.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!((env, config.notes.len()), (vec!["A=1".to_owned(), "B=three".to_owned()], 0));
+    std::fs::remove_dir_all(folder).expect("it was written");
+}
+
 #[test]
 fn a_dollar_can_mean_itself() {
     let config = read(json!({"mcpServers": {"x": {"command": "${$}{HOME}"}}})).expect("it is right");

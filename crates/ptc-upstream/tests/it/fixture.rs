@@ -93,6 +93,12 @@ impl Fixture {
         self
     }
 
+    /// It was not reached yet.
+    pub fn starting(self) -> Fixture {
+        self.0.generation.store(0, Ordering::SeqCst);
+        self
+    }
+
     /// It says this about itself.
     pub fn saying(mut self, about: About) -> Fixture {
         Arc::get_mut(&mut self.0).expect("it is new").about = Some(about);

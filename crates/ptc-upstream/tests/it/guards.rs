@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::ToolDef;
 use ptc_upstream::pins::{Change, Pins, digest};
@@ -193,4 +194,30 @@ async fn journals_accounts_and_texts_have_secrets_covered() {
     let account = context.finish();
     let covered = digest(&json!({"t": "[REDACTED]"}));
     assert_eq!(account.calls[0].args_hash, covered, "the hash is that of the covered arguments");
+}
+
+/// Beside `"*": "read"` a slip would leave a tool that writes as one that reads.
+#[tokio::test]
+async fn an_effect_of_a_tool_that_is_not_there_closes_its_server() {
+    let fixture = Fixture::new("s", &[("remove_all", json!({})), ("look", json!({}))], |_, _| text("ok"));
+    let start = async |name: &str| {
+        let mut config = crate::fixture::config(&[&fixture], json!({}));
+        let effects = [("*", EffectClass::Read), (name, EffectClass::Write)];
+        config.upstreams[0].effects = effects.map(|(name, class)| (name.to_owned(), class)).into();
+        try_start(&config, &[&fixture], RuntimeOptions::default()).await.expect("it starts")
+    };
+    let call = "[(:reason (tool/call 's/remove_all)) (:reason (tool/call 's/look)) (dir 's)]";
+    let slip = start("remove_al").await;
+    let given = value(&open(&slip), call).await;
+    let why = "\\\"effects\\\" names the tool 'remove_al', which is not there; did you mean 'remove_all'?";
+    assert_eq!(given, format!("[:upstream_unavailable :upstream_unavailable [\"s (down: {why})\"]]"));
+    assert_eq!(fixture.calls(), 0);
+    // A pattern may be there for tools that could come.
+    for right in ["remove_all", "remove_al*", "gone*"] {
+        assert_eq!(
+            value(&open(&start(right).await), "(:value (tool/call 's/look))").await,
+            "\"ok\"",
+            "{right}"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Programs that call upstreams through a runtime: results, faults, caps, discovery, effects, shapes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Pool, Program};
@@ -7,7 +8,8 @@ use ptc_upstream::catalog::{CatalogMode, CatalogText};
 use ptc_upstream::client::About;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Block, Fault, Payload, Reason};
-use ptc_upstream::{Caps, Grants, RunContext, RuntimeOptions, SnapshotMode, StartError};
+use ptc_upstream::pins::Pins;
+use ptc_upstream::{Caps, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::*;
@@ -469,6 +471,63 @@ async fn tools_that_are_not_as_pinned_are_held_back() {
     assert_eq!(value(&open(&at_first), described).await, "true");
     assert_eq!(value(&open(&warned), described).await, "false", "what it says of itself is not pinned");
     std::fs::remove_dir_all(folder).expect("it was written");
+}
+
+#[tokio::test]
+async fn what_a_server_offered_is_remembered_for_descriptions_only() {
+    let folder = std::env::temp_dir().join(format!("ptc-catalogs-{}", std::process::id()));
+    let options =
+        || RuntimeOptions { catalogs: Some(folder.clone()), keep_failing: true, ..RuntimeOptions::default() };
+    let there = Fixture::new("e", &[("read_graph", json!({}))], |_, _| text("ok"));
+    let away = Fixture::new("e", &[], |_, _| text("ok")).silent().starting();
+    let start = async |fixture: &Fixture, more: Json| {
+        try_start(&config(&[fixture], more), &[fixture], options()).await.expect("it starts")
+    };
+    let described = |runtime: &Arc<Runtime>| CatalogText::default().render(&runtime.catalog(), 2_000);
+    assert!(described(&start(&there, json!({})).await).ends_with("- e: (dir 'e) lists its tools."));
+    start(&there, json!({})).await.load("e").await.expect("it is there");
+
+    let later = start(&away, json!({})).await;
+    assert!(described(&later).ends_with("\n  - read_graph - The tool read_graph"), "{}", described(&later));
+    assert_eq!(value(&open(&later), "(get (first (tool/servers)) \"catalog_loaded\")").await, "false");
+    // With pins, what nobody has looked at is not shown.
+    let pins = folder.join("pins.json");
+    Pins::new().save(&pins).expect("a file");
+    let pinned = start(&away, json!({"pins": {"file": pins}})).await;
+    assert!(described(&pinned).ends_with("lists its tools."), "{}", described(&pinned));
+    // What cannot be read is as if it were not there.
+    let entries = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let kept: Vec<_> = entries.filter(|path| *path != pins).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    #[cfg(unix)]
+    assert_eq!(
+        std::os::unix::fs::MetadataExt::mode(&kept[0].metadata().expect("it is there")) & 0o777,
+        0o600
+    );
+    std::fs::write(&kept[0], "{\"version\": 1, \"tools\": 7}").expect("a file");
+    assert!(described(&start(&away, json!({})).await).ends_with("lists its tools."));
+    std::fs::remove_dir_all(folder).expect("it was written");
+}
+
+#[tokio::test]
+async fn a_server_that_is_still_starting_is_told_as_such_and_waited_for_once() {
+    let starting = |name| Fixture::new(name, &[("t", json!({}))], |_, _| text("ok")).silent().starting();
+    let (plain, first, second) = (plain(), starting("e"), starting("f"));
+    let runtime = start_live(&[&plain, &first, &second]).await;
+    let told = |name: &str| {
+        let told = "is still starting: try again in a moment";
+        format!("{{:ok false, :reason :upstream_unavailable, :message \"{name} {told}\"}}")
+    };
+    let caps = Caps { start_wait: Some(Duration::from_millis(50)), ..Caps::default() };
+    for call_timeout in [Duration::from_millis(20), Duration::from_secs(3_600)] {
+        let context = runtime.context(Caps { call_timeout, ..caps }, Policy::open());
+        let source = r#"[(tool/call {:server "e" :tool "t"}) (tool/call {:server "f" :tool "t"}) (dir 'e)
+                         (:value (tool/call 's/text)) (apropos "t" {:load true})]"#;
+        let told = [told("e"), told("f"), "[\"e (still starting: try again in a moment)\"]".to_owned()];
+        let given = value(&context, source).await;
+        assert!(given.starts_with(&format!("[{}", told.join(" "))), "{given}");
+        assert!(given.contains("\"plain\""), "{given}");
+    }
 }
 
 #[tokio::test]

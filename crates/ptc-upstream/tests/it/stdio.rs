@@ -38,6 +38,20 @@ async fn a_flood_of_errors_holds_up_nothing_and_is_not_kept() {
 }
 
 #[tokio::test]
+async fn what_a_server_logs_among_its_messages_fails_no_call() {
+    let client = client(faulty(&[]));
+    for line in ["[INFO] started", "{ id: 7, name: 'x' }", "[ 'a', 'b' ]", "{\"id\":ID,\"msg\":\"hi\"}", "[]"]
+    {
+        assert_eq!(text(&*client, "log", json!({"line": line})).await, "logged", "{line}");
+    }
+    // A server that says nothing to its error stream may say why it ends here.
+    let script = "read asked; echo '[FATAL] no licence'; exit 4";
+    let dying = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", script]});
+    let fault = crate::support::client(dying).list(ALLOWANCE).await.unwrap_err();
+    assert_eq!(fault.message, "process exited with status 4; its last words: [FATAL] no licence");
+}
+
+#[tokio::test]
 async fn an_idle_crash_is_noticed() {
     let client = client(faulty(&[]));
     let pid = text(&*client, "pid", json!({})).await;

@@ -144,6 +144,7 @@ fn check(args: Check) -> anyhow::Result<Outcome> {
     let lenient = matches!(ready.pins, Some((_, PinPolicy::Warn)));
     let failed = servers.iter().any(|server| {
         server.tools.is_err()
+            || server.is_refused
             || (!lenient && !server.changes.is_empty())
             || (args.strict && server.all_problems().next().is_some())
     });

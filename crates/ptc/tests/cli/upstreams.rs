@@ -127,6 +127,7 @@ fn rules_for_tools_that_are_not_there_are_told_with_what_was_meant() {
         "  ! \"exclude_tools\" names the tool 'putt', which is not there; did you mean 'put'?",
     ];
     assert_eq!(told, expected, "{}{}", ran.out, ran.err);
+    assert_eq!(ran.code, 1, "what a tool does that is not there was meant for another one");
 }
 
 #[test]

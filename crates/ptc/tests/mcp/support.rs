@@ -59,6 +59,8 @@ pub fn ptc(args: &[&str]) -> Command {
     command
         .env("XDG_STATE_HOME", state)
         .env("HOME", "/nonexistent")
+        // Nothing can be kept there, so that no test sees what another one had.
+        .env("XDG_CACHE_HOME", "/dev/null")
         .env_remove("XDG_CONFIG_HOME")
         .arg("mcp")
         .args(args);

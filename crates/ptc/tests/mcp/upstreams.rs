@@ -396,7 +396,7 @@ fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
         let eval = tools.iter().find(|tool| tool["name"] == "lisp_eval").unwrap();
         eval["description"].as_str().unwrap().to_owned()
     };
-    assert!(described(&mut server, 2).contains("- late (tools are not loaded yet)"));
+    assert!(described(&mut server, 2).contains("- late: (dir 'late) lists its tools."));
     server.log.wait_for("what the broken one said", |line| {
         line.contains("broken") && line.contains("no key was given") && line.contains("it is tried again")
     });

@@ -50,14 +50,18 @@ struct Making<'s> {
 impl Making<'_> {
     /// A value that fits; nothing is known of what is no schema.
     fn value(&mut self, schema: &Json, depth: usize) -> Json {
-        if !schema.is_object() || depth >= DEPTH || self.left == 0 || self.tries == 0 {
+        if !schema.is_object() {
             return Json::String(ANY_TEXT.to_owned());
+        }
+        if depth >= DEPTH || self.left == 0 || self.tries == 0 {
+            return self.least(schema);
         }
         self.left -= 1;
         self.tries -= 1;
         let all = Together::of(&self.root, schema);
         if all.choices.is_empty() {
-            return self.plain(&all.fields, depth);
+            let made = self.plain(&all.fields, depth);
+            return self.with_consequence(&all.fields, made, depth);
         }
         let (before, mut first) = (self.left, None);
         for way in ways(&self.root, all) {
@@ -69,6 +73,33 @@ impl Making<'_> {
             first.get_or_insert(made);
         }
         first.unwrap_or_default()
+    }
+
+    /// The value, or one that has what `then` or `else` of its schema wants too, where it does not fit that.
+    fn with_consequence(&mut self, fields: &Map<String, Json>, made: Json, depth: usize) -> Json {
+        let Some(condition) = fields.get("if") else { return made };
+        let branch = if self.fits(condition, &made) { "then" } else { "else" };
+        let Some(wanted) = fields.get(branch).filter(|wanted| !self.fits(wanted, &made)) else { return made };
+        let mut rest = fields.clone();
+        ["if", "then", "else"].into_iter().for_each(|key| drop(rest.shift_remove(key)));
+        let fuller = self.value(&json!({"allOf": [rest, wanted]}), depth);
+        match self.fits(&Json::Object(fields.clone()), &fuller) {
+            true => fuller,
+            false => made,
+        }
+    }
+
+    /// A value that says no more than of which kind it is, where there is no room for more.
+    fn least(&self, schema: &Json) -> Json {
+        let fields = Together::of(&self.root, schema).fields;
+        match kind(&fields) {
+            Some("object") => json!({}),
+            Some("array") => json!([]),
+            _ => match self.given(&fields) {
+                Some(given) => given,
+                None => scalar(&fields),
+            },
+        }
     }
 
     fn fits(&self, schema: &Json, value: &Json) -> bool {
@@ -83,11 +114,7 @@ impl Making<'_> {
         match kind(fields) {
             Some("object") => Json::Object(self.object(fields, depth)),
             Some("array") => Json::Array(self.array(fields, depth)),
-            Some("string") => Json::String(text::text(fields)),
-            Some(kind @ ("integer" | "number")) => number::number(fields, kind == "integer"),
-            Some("boolean") => Json::Bool(true),
-            Some("null") => Json::Null,
-            _ => Json::String(ANY_TEXT.to_owned()),
+            _ => scalar(fields),
         }
     }
 
@@ -101,7 +128,10 @@ impl Making<'_> {
         let allowed = fields.get("enum").and_then(Json::as_array).into_iter().flatten();
         let fitting = |allowed: &&Json| !allowed.is_null() && self.fits(&whole, allowed);
         let first = || fields.get("enum").and_then(Json::as_array)?.iter().find(|value| !value.is_null());
-        default.or_else(|| allowed.take(VALUES).find(fitting)).or_else(first).cloned()
+        let examples = fields.get("examples").and_then(Json::as_array).into_iter().flatten().take(VALUES);
+        let mut examples = examples.chain(fields.get("example"));
+        let example = examples.find(|example| is_short(example) && self.fits(&whole, example));
+        default.or(example).or_else(|| allowed.take(VALUES).find(fitting)).or_else(first).cloned()
     }
 
     fn object(&mut self, fields: &Map<String, Json>, depth: usize) -> Map<String, Json> {
@@ -124,11 +154,12 @@ impl Making<'_> {
         }
         // Names that nobody gave are made up, where the schema takes any.
         for number in 1..=VALUES {
-            if made.len() >= wanted || fields.get("additionalProperties") == Some(&Json::Bool(false)) {
+            if made.len() >= wanted {
                 break;
             }
             let name = made_up(fields, number);
-            if !made.contains_key(&name) {
+            let closed = fields.get("additionalProperties") == Some(&Json::Bool(false));
+            if !made.contains_key(&name) && (!closed || by_pattern(fields, &name).is_some()) {
                 let value = self.field(fields, &name, depth);
                 made.insert(name, value);
             }
@@ -153,11 +184,7 @@ impl Making<'_> {
     /// The value of a field: of its own schema, else of the one for names that have none.
     fn field(&mut self, fields: &Map<String, Json>, name: &str, depth: usize) -> Json {
         let own = fields.get("properties").and_then(|properties| properties.get(name));
-        let by_pattern = || {
-            let patterns = fields.get("patternProperties")?.as_object()?;
-            patterns.iter().find(|(pattern, _)| fit::matches(pattern, name)).map(|(_, schema)| schema)
-        };
-        let schema = own.or_else(by_pattern).or_else(|| fields.get("additionalProperties"));
+        let schema = own.or_else(|| by_pattern(fields, name)).or_else(|| fields.get("additionalProperties"));
         schema.map_or_else(|| Json::String(ANY_TEXT.to_owned()), |schema| self.value(schema, depth + 1))
     }
 
@@ -176,6 +203,7 @@ impl Making<'_> {
         }
         // One item shows what they look like.
         let wanted = whole(fields, "minItems").unwrap_or(usize::from(items.is_some() && made.is_empty()));
+        let only_shown = !fields.contains_key("minItems");
         while made.len() < wanted.min(most) && self.left > 0 {
             self.left -= 1;
             let item = match items {
@@ -185,6 +213,10 @@ impl Making<'_> {
                 }
                 None => another(&json!(ANY_TEXT), made.len()),
             };
+            // Within a schema that contains itself, an item that there is no room for is better left out.
+            if only_shown && items.is_some_and(|items| !self.fits(items, &item)) {
+                break;
+            }
             made.push(item);
         }
         made
@@ -248,7 +280,7 @@ fn is_short(value: &Json) -> bool {
 /// The type that a schema names first, or that its keys imply.
 fn kind(fields: &Map<String, Json>) -> Option<&str> {
     const IMPLIED: [(&str, &[&str]); 4] = [
-        ("object", &["properties", "required", "additionalProperties", "minProperties"]),
+        ("object", &["properties", "required", "additionalProperties", "minProperties", "patternProperties"]),
         ("array", &["items", "prefixItems", "minItems", "contains"]),
         ("string", &["pattern", "minLength", "maxLength", "format"]),
         ("number", &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
@@ -272,8 +304,30 @@ fn whole(fields: &Map<String, Json>, key: &str) -> Option<usize> {
     Some(usize::try_from(exact).unwrap_or(usize::MAX))
 }
 
+/// A value that has no others in it.
+fn scalar(fields: &Map<String, Json>) -> Json {
+    match kind(fields) {
+        Some("string") => Json::String(text::text(fields)),
+        Some(kind @ ("integer" | "number")) => number::number(fields, kind == "integer"),
+        Some("boolean") => Json::Bool(true),
+        Some("null") => Json::Null,
+        _ => Json::String(ANY_TEXT.to_owned()),
+    }
+}
+
+/// The schema for a name by the patterns of an object.
+fn by_pattern<'f>(fields: &'f Map<String, Json>, name: &str) -> Option<&'f Json> {
+    let patterns = fields.get("patternProperties")?.as_object()?;
+    patterns.iter().find(|(pattern, _)| fit::matches(pattern, name)).map(|(_, schema)| schema)
+}
+
 /// A name that the schema does not give.
 fn made_up(fields: &Map<String, Json>, number: usize) -> String {
+    let patterns = fields.get("patternProperties").and_then(Json::as_object);
+    if let Some(pattern) = patterns.and_then(|patterns| patterns.keys().nth(number - 1)) {
+        let name = json!({"pattern": pattern});
+        return name.as_object().map(text::text).unwrap_or_default();
+    }
     let names = fields.get("propertyNames").and_then(Json::as_object);
     let Some(names) = names else { return format!("key{number}") };
     let listed = names.get("enum").and_then(Json::as_array).and_then(|names| names.get(number - 1)?.as_str());
@@ -359,6 +413,37 @@ mod tests {
                 json!({"properties": {"x": schema}, "required": ["x"]}).as_object().expect("an object"),
             );
             assert_eq!(arguments["x"], expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn calls_fit_what_a_schema_says_beside_its_properties() {
+        let node = json!({"type": "object", "properties": {"name": {"type": "string"},
+                          "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}, "required": ["name", "children"]});
+        for (schema, expected) in [
+            (
+                json!({"properties": {"kind": {"const": "a"}, "size": {"type": "integer"}}, "required": ["kind"],
+                       "if": {"properties": {"kind": {"const": "a"}}}, "then": {"required": ["size"]}}),
+                Some(json!({"kind": "a", "size": 0})),
+            ),
+            (
+                json!({"patternProperties": {"^x-[a-z]+$": {"type": "integer"}}, "minProperties": 1,
+                       "additionalProperties": false}),
+                Some(json!({"x-a": 0})),
+            ),
+            (
+                json!({"properties": {"city": {"type": "string", "examples": [7, "Oslo"]}}, "required": ["city"]}),
+                Some(json!({"city": "Oslo"})),
+            ),
+            (
+                json!({"$defs": {"node": node}, "properties": {"tree": {"$ref": "#/$defs/node"}}, "required": ["tree"]}),
+                None,
+            ),
+        ] {
+            let fields = schema.as_object().expect("an object");
+            let made = Json::Object(arguments(fields));
+            assert!(Fit::new(&Root(fields)).value(&schema, &made), "{schema}: {made}");
+            assert_eq!(expected.as_ref().unwrap_or(&made), &made, "{schema}");
         }
     }
 

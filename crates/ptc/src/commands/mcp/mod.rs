@@ -19,7 +19,7 @@ use ptc_store::Store;
 use ptc_store::log_check::Damage;
 use ptc_store::preludes::{Bounds, Preludes};
 use ptc_upstream::config::PinPolicy;
-use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError};
+use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError, catalogs_folder};
 use ptc_upstream::{Config, Redactor, Secrets};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -244,6 +244,7 @@ async fn start_upstreams(
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
         in_background: !options.require_upstreams && !known_first,
+        catalogs: catalogs_folder(),
         ..RuntimeOptions::default()
     };
     let told_later = frozen.in_background;
