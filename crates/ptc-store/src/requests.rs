@@ -308,6 +308,11 @@ pub(crate) fn kept(tx: &mut Tx<'_>, reply: &Reply<'_>) -> Result<bool, StoreErro
     Ok(kept > 0)
 }
 
+/// Keeps a reply as part of a change, if there is one to keep; false if its request is not held by its lease.
+pub(crate) fn kept_if_any(tx: &mut Tx<'_>, reply: Option<&Reply<'_>>) -> Result<bool, StoreError> {
+    reply.map_or(Ok(true), |reply| kept(tx, reply))
+}
+
 /// Whether a request is held by this lease.
 pub(crate) fn is_held(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, StoreError> {
     let held = tx.first(

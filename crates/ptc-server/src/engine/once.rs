@@ -375,13 +375,14 @@ impl Engine {
         }
         // Which of the answers counts is settled by the first.
         let (scope, hash) = (form(caller, key, ticket), digest(&json!(["form", ticket])));
-        let claim = match once.begin(&scope, Tool::Approve, &hash).await {
-            Came::Ours(claim, _, _) => claim,
+        let (claim, lease) = match once.begin(&scope, Tool::Approve, &hash).await {
+            Came::Ours(claim, lease, _) => (claim, lease),
             Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         let cancel = signals.cancel.child_token();
-        let handling = self.decided_in_form(caller, decided, signals);
+        let scoped = Signals { claim: Some((lease, hash.as_str().into())), ..signals.clone() };
+        let handling = self.decided_in_form(caller, decided, &scoped);
         Box::pin(carry_out(handling, &cancel, claim, &hash)).await
     }
 }

@@ -51,7 +51,10 @@ impl StartReceipt {
         let lease = lease.clone();
         Some(StartReceipt {
             lease,
-            reply: Box::new(move |times| receipt.filled(&answered(times)).into_answer()),
+            reply: Box::new(move |times| {
+                let filled = receipt.filled(&answered(times));
+                filled.reply().map(|reply| reply.answer.clone()).unwrap_or_default()
+            }),
         })
     }
 }
@@ -250,7 +253,7 @@ impl Hold {
         let Some(lease) = self.lease.take() else { return Err(Refusal::Lost.into()) };
         let version = self.version;
         let kept = self.keeper.change(move |rows| {
-            let along = receipt.as_ref().map(Filled::along);
+            let along = receipt.as_ref().and_then(Filled::along);
             let kept = rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref());
             // A commit that failed has not given the session back.
             kept.inspect_err(|_| drop(rows.release(&lease)))
