@@ -26,7 +26,7 @@ use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
 use super::choice::{Decided, Which};
 use super::parked::{Before, Parked, target};
-use super::settle::{Ended, Holding, given_back, is_final, rejected, settle};
+use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
 use super::unopened::Unopened;
 use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
 use crate::effects::{Held, HeldJournal};
@@ -145,7 +145,7 @@ impl Engine {
             Ok(journal) => journal,
             Err(why) => {
                 tracing::error!("what a program was told before cannot be read: {why}");
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 let message =
                     "what the program was told before cannot be read at the moment; nothing was done now";
                 return Ok(answer(Reason::STORE, message, "Decide the same again in a moment."));
@@ -172,7 +172,7 @@ impl Engine {
             Err(ResumeError::Unused(why)) => {
                 // Nothing was done now: the ticket can be used as before.
                 let id = taken.lease.id().to_owned();
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 Ok(self.with_made(desk, &id, Some(&before), *why).await)
             }
             Err(ResumeError::Call(error)) => Err(error),
@@ -198,7 +198,7 @@ impl Engine {
             }
             Err(why) => {
                 tracing::error!("what a program made before cannot be read: {why}");
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 let message =
                     "what the program made before cannot be read at the moment; nothing was done now";
                 answer(Reason::STORE, message, "Reject the calls again in a moment.")
@@ -495,7 +495,7 @@ impl Desk {
         let resumption = first.unwrap_or(asked);
         if !waited.load(Ordering::SeqCst) {
             // Whoever decided was told that nothing was changed.
-            drop(self.tickets.release(&taken));
+            release(&self.tickets, taken.clone());
         }
         Ok((taken, head, resumption, lines))
     }

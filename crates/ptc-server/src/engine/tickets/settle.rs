@@ -4,10 +4,11 @@
 use ptc_store::tickets::{TakenTicket, TicketError, Tickets};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::super::debug::CallFacts;
-use super::super::lease::{lease_ms, renewal};
+use super::super::lease::{give_back, lease_ms, renewal};
 use super::super::receipt::{Receipt, RequestClaim};
 use super::super::text::cut;
 use super::super::{Answered, envelope};
@@ -157,11 +158,25 @@ async fn unkept(tickets: Tickets, taken: TakenTicket, answered: Answered) -> Ans
     Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
 }
 
-/// Gives a ticket back with its decision, for whoever decides the same again. One that cannot be given back now is free
-/// when its lease is over.
+/// Gives a ticket back with its decision, for whoever decides the same again.
 pub async fn given_back(tickets: Tickets, taken: TakenTicket) {
-    let given_up = TakenTicket { again: true, ..taken };
-    let _ = blocking(move || tickets.release(&given_up)).await;
+    put_back(tickets, TakenTicket { again: true, ..taken }).await;
+}
+
+/// Gives a ticket back as it was.
+pub async fn put_back(tickets: Tickets, taken: TakenTicket) {
+    let put = move || {
+        release(&tickets, taken);
+        Ok(())
+    };
+    // A store that does not answer is told when it does.
+    let _ = blocking(put).await;
+}
+
+/// Gives a ticket back as it was, now or as soon as the store can. Blocks, on a thread of the runtime.
+pub fn release(tickets: &Tickets, taken: TakenTicket) {
+    let tickets = tickets.clone();
+    give_back(&Handle::current(), move || tickets.release(&taken).is_ok());
 }
 
 /// What stays with a ticket that was used.

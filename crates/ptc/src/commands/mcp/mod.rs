@@ -284,6 +284,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let covers = redactor.clone();
     let log = Log::new(options.log_level, move |line| covers.redact_str(line).into_owned());
     log.listen();
+    outlive_limits();
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
     for warning in &loaded.warnings {
         log.warn("configuration", warning);
@@ -356,6 +357,17 @@ async fn approval_page(engine: &Arc<Engine>, options: &Options, log: &Log) -> Op
 const ON_A_TERMINAL: &str = "\
 ptc: this is an MCP server on standard input and output, which a client starts; Ctrl-D ends it.
 ptc: `ptc mcp --client NAME` prints the configuration of your client, `ptc mcp --http` serves HTTP.";
+
+/// Has a file that may not grow any more (`ulimit -f`) told as a full disk is: nobody ends with the signal that the system
+/// sends then, and the write fails.
+fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Who listens once does so for as long as the process lives. One that cannot is ended as before.
+        let _ = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32));
+    }
+}
 
 /// Says how many calls were begun before, have no answer and are not being made by another server, in one line.
 async fn tell_gaps(journal: StoreJournal, log: &Log) {
