@@ -488,8 +488,11 @@ async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> 
 
 /// Why a text cannot be a key, if it cannot.
 fn unusable(key: &str) -> Option<Answered> {
-    let wrong_key = key.is_empty() || key.len() > KEY_BYTES || key.contains('\0');
-    wrong_key.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
+    if key.contains('\0') {
+        return Some(wrong("the request key must not contain the character U+0000"));
+    }
+    let wrong_length = key.is_empty() || key.len() > KEY_BYTES;
+    wrong_length.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
 }
 
 /// Whether a tool does what its client may want done once: it changes a session, runs a program, or decides about one.
