@@ -283,6 +283,8 @@ struct ToldLog {
     bytes: usize,
     /// How often the server's own tools were called in the same way.
     made: BTreeMap<String, u64>,
+    /// Calls that were begun and whose answers are not written down: their identities, servers and tools.
+    open: BTreeMap<String, String>,
 }
 
 impl HeldJournal {
@@ -388,6 +390,20 @@ impl HeldJournal {
         Ok((told.pending.iter().cloned().collect(), told.kept + told.pending.len()))
     }
 
+    /// Calls that the program began and whose answers are not written down, by server and tool: whoever runs it again is told
+    /// that nobody knows of them.
+    pub fn unwritten(&self) -> Vec<String> {
+        self.lock().open.values().cloned().collect()
+    }
+
+    /// Notes that the journal knows what became of a call.
+    fn written(&self, identity: &str, written: Result<(), String>) -> Result<(), String> {
+        if written.is_ok() {
+            self.lock().open.remove(identity);
+        }
+        written
+    }
+
     /// Notes that so many things are kept.
     fn kept(&self, count: usize) {
         let mut told = self.lock();
@@ -412,6 +428,9 @@ impl EffectJournal for HeldJournal {
         let begun = self.journal.making.begin_held(scope, &stored(call), holder, &pending);
         let known = self.journal.begun(scope, call, begun)?;
         self.kept(count);
+        if known == Begun::Fresh {
+            self.lock().open.insert(call.identity.to_owned(), format!("{}/{}", call.server, call.tool));
+        }
         Ok(known)
     }
 
@@ -424,7 +443,7 @@ impl EffectJournal for HeldJournal {
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
-        self.journal.done(scope, identity, answer)
+        self.written(identity, self.journal.done(scope, identity, answer))
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
@@ -436,7 +455,7 @@ impl EffectJournal for HeldJournal {
     }
 
     fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
-        self.journal.unsent(scope, identity)
+        self.written(identity, self.journal.unsent(scope, identity))
     }
 
     fn remembers(&self) -> bool {

@@ -414,8 +414,8 @@ impl Effects {
     }
 }
 
-/// Calls that ended so long ago and are not of a lasting scope, nor of one that is held or open. Scopes of tickets begin
-/// with [`tickets::SCOPE`].
+/// Calls that ended so long ago and are not of a lasting scope, nor of a request without a reply, nor of a ticket that is
+/// open. Scopes of tickets begin with [`tickets::SCOPE`].
 fn over(
     tx: &mut Tx<'_>,
     older_than_ms: i64,
@@ -427,11 +427,11 @@ fn over(
     tx.list(
         "SELECT e.scope, e.identity FROM ptc_effects e WHERE e.state IN (?1, ?2, ?3, ?8) AND e.ended_at <= ?4
              AND substr(e.scope, 1, ?6) <> ?5
-             AND NOT EXISTS (SELECT 1 FROM ptc_requests r WHERE r.scope = e.scope AND r.lease_until > ?9)
+             AND NOT EXISTS (SELECT 1 FROM ptc_requests r WHERE r.scope = e.scope AND r.reply IS NULL)
              AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
                  WHERE substr(e.scope, 1, 7) = 'ticket:' AND t.id = substr(e.scope, 8) AND t.used = 0)
          LIMIT ?7",
-        cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most, SEEN, now],
+        cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most, SEEN],
         |row| Ok((row.text(0)?, row.text(1)?)),
     )
 }

@@ -262,10 +262,7 @@ impl Requests {
                 let mut gone = 0;
                 for scope in over(tx, older_than_ms, SWEPT)? {
                     // Somebody may have taken it over since.
-                    gone += tx.run(
-                        "DELETE FROM ptc_requests WHERE scope = ?1 AND (reply IS NOT NULL OR lease_until <= ?2)",
-                        cells![&scope, now],
-                    )?;
+                    gone += forget_over(tx, &scope, now, now.saturating_sub(older_than_ms))?;
                 }
                 Ok::<_, RequestError>(gone)
             })?;
@@ -273,25 +270,36 @@ impl Requests {
     }
 }
 
-/// Requests that were begun so long ago and that nobody holds.
+/// Requests that were begun so long ago, that nobody holds, and of which no more is needed: one without a reply whose calls
+/// are not all answered stays, with the answers of the others, until somebody has settled them. Whoever took it up otherwise
+/// would make some calls again and be told that nobody knows of the others.
 fn over(tx: &mut Tx<'_>, older_than_ms: i64, most: i64) -> Result<Vec<String>, StoreError> {
     let now = tx.now_ms()?;
     tx.list(
         "SELECT scope FROM ptc_requests
-         WHERE begun_at <= ?1 AND COALESCE(ended_at, begun_at) <= ?1 AND lease_until <= ?2 LIMIT ?3",
+         WHERE begun_at <= ?1 AND COALESCE(ended_at, begun_at) <= ?1 AND lease_until <= ?2
+             AND (reply IS NOT NULL OR NOT EXISTS (SELECT 1 FROM ptc_effects e
+                 WHERE e.scope = ptc_requests.scope AND e.state = 'begun'))
+         LIMIT ?3",
         cells![now.saturating_sub(older_than_ms), now, most],
         |row| row.text(0),
     )
 }
 
-/// Forgets the request of a scope if it was over by then and nobody holds it, with what its calls were answered.
-fn forget_over(tx: &mut Tx<'_>, scope: &str, now: i64, by: i64) -> Result<(), StoreError> {
+/// Forgets the request of a scope if it was over by then, nobody holds it and no more of it is needed, with what its calls
+/// were answered; says how many that are.
+fn forget_over(tx: &mut Tx<'_>, scope: &str, now: i64, by: i64) -> Result<u64, StoreError> {
     let gone = tx.run(
         "DELETE FROM ptc_requests
-         WHERE scope = ?1 AND begun_at <= ?2 AND COALESCE(ended_at, begun_at) <= ?2 AND lease_until <= ?3",
+         WHERE scope = ?1 AND begun_at <= ?2 AND COALESCE(ended_at, begun_at) <= ?2 AND lease_until <= ?3
+             AND (reply IS NOT NULL OR NOT EXISTS (SELECT 1 FROM ptc_effects e
+                 WHERE e.scope = ?1 AND e.state = 'begun'))",
         cells![scope, by, now],
     )?;
-    if gone > 0 { effects::forget_ended(tx, scope) } else { Ok(()) }
+    if gone > 0 {
+        effects::forget_ended(tx, scope)?;
+    }
+    Ok(gone)
 }
 
 /// Keeps a reply as part of a change; false if its request is not held by this lease.
@@ -306,6 +314,11 @@ pub(crate) fn kept(tx: &mut Tx<'_>, reply: &Reply<'_>) -> Result<bool, StoreErro
         effects::forget_seen(tx, &reply.lease.id)?;
     }
     Ok(kept > 0)
+}
+
+/// Keeps a reply as part of a change, if there is one to keep; false if its request is not held by its lease.
+pub(crate) fn kept_if_any(tx: &mut Tx<'_>, reply: Option<&Reply<'_>>) -> Result<bool, StoreError> {
+    reply.map_or(Ok(true), |reply| kept(tx, reply))
 }
 
 /// Whether a request is held by this lease.

@@ -161,7 +161,26 @@ fn create(path: &Path) -> std::io::Result<()> {
 pub(crate) fn trusted(path: &Path) -> Result<(), String> {
     ["", "-wal", "-shm", "-journal", mark::ENDING]
         .iter()
-        .try_for_each(|ending| owned::check(&beside(path, ending), Reach::Nobody))
+        .try_for_each(|ending| owned::check(&beside(path, ending), Reach::Nobody))?;
+    one_name(path)
+}
+
+/// Whether the file has one name. The log lies beside the name by which a file was opened, so those who open it by two names
+/// neither see each other's changes nor keep out of each other's way.
+fn one_name(path: &Path) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let names = std::fs::metadata(path).map_or(1, |meta| meta.nlink());
+        if names > 1 {
+            return Err(format!(
+                "{} has {names} names (hard links), and whoever opens it by one of them does not see what is written by \
+                 another; remove the others (find them with `find -samefile`), or copy the file. A symbolic link may name it",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whose tables a file has.

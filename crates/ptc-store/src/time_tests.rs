@@ -228,7 +228,7 @@ fn a_ticket_that_ends_after_the_life_of_its_session_leaves_it_an_idle_time() {
     let ticket = tickets.take("t", "ann", &json!("approve"), HOUR).expect("taken");
     let taken = sessions.take("s", "ann", HOUR, None).expect("the ticket keeps it");
     let ended = json!(1);
-    let along = Along::Ticket(&ticket.lease, &ended);
+    let along = Along::Ticket(&ticket.lease, &ended, None);
     let kept = sessions.commit_along(&taken.lease, taken.version, &json!({}), Some(b"x"), Some(&along));
     assert_eq!((kept, minutes_left(&store)), (Ok(1), 60));
     assert!(sessions.read("s", "ann", None).is_ok(), "what was stored can be used");

@@ -142,7 +142,7 @@ impl Receipt {
     fn along(&self) -> Along<'_> {
         match self {
             Receipt::Request(lease, answer) => Along::Reply(Reply { lease, answer }),
-            Receipt::Ticket(lease, ended) => Along::Ticket(lease, ended),
+            Receipt::Ticket(lease, ended) => Along::Ticket(lease, ended, None),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptc_store::Lease;
 use ptc_trace::Span;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -11,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::receipt::RequestClaim;
 use crate::effects::HeldJournal;
 
 /// The arguments of a tool call.
@@ -135,7 +135,7 @@ pub struct Signals {
     /// What calls that may change something belong to; the engine sets it.
     pub scope: Option<Arc<str>>,
     /// The right to give the reply of a request that may come again, and its digest; the engine sets it.
-    pub claim: Option<(Lease, Arc<str>)>,
+    pub claim: Option<RequestClaim>,
     /// Where such calls are written down, if another server may take over what they belong to; the engine sets it.
     pub journal: Option<Arc<HeldJournal>>,
     /// The span of the call, if it is traced; the engine sets it.

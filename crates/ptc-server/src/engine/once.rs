@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::api::{Approval, Args, CallError, Caller, Content, Reply, ResourceLink, Signals, Transport};
-use super::lease::{lease_ms, renewal};
+use super::lease::{give_back_later, lease_ms, renewal};
 use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
 use super::tickets::{Decided, Which};
@@ -197,9 +197,8 @@ impl Unclaimed {
 impl Drop for Unclaimed {
     fn drop(&mut self) {
         if let Some(lease) = self.lease.take() {
-            let journal = self.journal.clone();
-            // One that cannot be given back now is free when its lease is over.
-            let given = move || drop(journal.requests().give_back(&lease));
+            let (journal, runtime) = (self.journal.clone(), self.runtime.clone());
+            let given = move || drop(given_back(&journal, &runtime, lease));
             self.tasks.spawn_blocking_on(given, &self.runtime);
         }
     }
@@ -262,10 +261,11 @@ impl<'o> Claim<'o> {
     /// Gives the request back, and is done with it when this returns; false if another server has taken it over.
     async fn give_back(mut self) -> bool {
         let Some(lease) = self.lease.take() else { return true };
+        let runtime = self.once.runtime.clone();
         let given = self
             .once
-            .apart(move |journal| journal.requests().give_back(&lease).map_err(|error| error.to_string()));
-        // One that cannot be given back now is free when its lease is over.
+            .apart(move |journal| given_back(journal, &runtime, lease).map_err(|error| error.to_string()));
+        // One that cannot be given back now is not known to be lost.
         given.await.unwrap_or(true)
     }
 }
@@ -274,12 +274,21 @@ impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.renewing.abort();
         if let Some(lease) = self.lease.take() {
-            let journal = self.once.journal.clone();
-            // One that cannot be given back now is free when its lease is over.
-            let given = move || drop(journal.requests().give_back(&lease));
+            let (journal, runtime) = (self.once.journal.clone(), self.once.runtime.clone());
+            let given = move || drop(given_back(&journal, &runtime, lease));
             self.once.tasks.spawn_blocking_on(given, &self.once.runtime);
         }
     }
+}
+
+/// Gives a request back, now or as soon as the store can, and says whether it was held. Blocks.
+fn given_back(journal: &StoreJournal, runtime: &Handle, lease: Lease) -> Result<bool, RequestError> {
+    let given = journal.requests().give_back(&lease);
+    if given.is_err() {
+        let requests = journal.requests().clone();
+        give_back_later(runtime, move || requests.give_back(&lease).is_ok());
+    }
+    given
 }
 
 impl Engine {
@@ -375,13 +384,14 @@ impl Engine {
         }
         // Which of the answers counts is settled by the first.
         let (scope, hash) = (form(caller, key, ticket), digest(&json!(["form", ticket])));
-        let claim = match once.begin(&scope, Tool::Approve, &hash).await {
-            Came::Ours(claim, _, _) => claim,
+        let (claim, lease) = match once.begin(&scope, Tool::Approve, &hash).await {
+            Came::Ours(claim, lease, _) => (claim, lease),
             Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
         let cancel = signals.cancel.child_token();
-        let handling = self.decided_in_form(caller, decided, signals);
+        let scoped = Signals { claim: Some((lease, hash.as_str().into())), ..signals.clone() };
+        let handling = self.decided_in_form(caller, decided, &scoped);
         Box::pin(carry_out(handling, &cancel, claim, &hash)).await
     }
 }
@@ -437,10 +447,13 @@ async fn carry_out(
         }
         Ok(answered) => answered,
     };
-    // What the store did not acknowledge may still come to be kept; the key stays taken for the rest of its lease.
-    let is_open = answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name);
-    if answered.kept || is_open {
+    if answered.kept {
         claim.lease = None;
+        return Ok(answered);
+    }
+    // What the store did not acknowledge may still come to be kept. The request is given back beside it: whichever comes first
+    // counts, and the other changes nothing.
+    if answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name) {
         return Ok(answered);
     }
     // A program that was not run has no reply: if nothing was ever made, the key is free again.
@@ -475,8 +488,11 @@ async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> 
 
 /// Why a text cannot be a key, if it cannot.
 fn unusable(key: &str) -> Option<Answered> {
-    let wrong_key = key.is_empty() || key.len() > KEY_BYTES || key.contains('\0');
-    wrong_key.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
+    if key.contains('\0') {
+        return Some(wrong("the request key must not contain the character U+0000"));
+    }
+    let wrong_length = key.is_empty() || key.len() > KEY_BYTES;
+    wrong_length.then(|| wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")))
 }
 
 /// Whether a tool does what its client may want done once: it changes a session, runs a program, or decides about one.

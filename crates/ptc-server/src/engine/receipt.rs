@@ -1,6 +1,7 @@
-//! Where the answer of a program is written down besides being given: with the request that may come again, or with the
-//! ticket that is used up. What the program leaves behind in the store and its receipt are one transaction, so a crash
-//! leaves both or none.
+//! Where the answer of a program is written down besides being given: with the request that may come again, with the
+//! ticket that is used up, or with both if a request under a key decided about the ticket. What the program leaves behind in
+//! the store and its receipt are one transaction, so a crash leaves all or nothing, and whoever lost one of them to another
+//! server keeps nothing.
 
 use std::sync::Arc;
 
@@ -12,20 +13,25 @@ use serde_json::Value as Json;
 use super::api::Signals;
 use super::{Answered, once, tickets};
 
+/// The right to reply to a request under a key, and the digest of the request.
+pub type RequestClaim = (Lease, Arc<str>);
+
 /// Where an answer is written down.
 #[derive(Clone, Debug)]
 pub enum Receipt {
     /// With the request that is held by this lease and has this digest.
     Request(Lease, Arc<str>),
-    /// With the ticket that is held by this lease.
-    Ticket(Lease),
+    /// With the ticket that is held by this lease, and with the request that decided about it, if that has a key.
+    Ticket(Lease, Option<RequestClaim>),
 }
 
 /// A receipt that is filled in.
 #[derive(Debug)]
 pub struct Filled {
-    receipt: Receipt,
-    answer: Json,
+    /// What stays with the ticket.
+    ended: Option<(Lease, Json)>,
+    /// What is kept for whoever sends the request again.
+    reply: Option<(Lease, Json)>,
 }
 
 impl Receipt {
@@ -36,33 +42,33 @@ impl Receipt {
 
     /// With this answer.
     pub fn filled(&self, answered: &Answered) -> Filled {
-        let answer = match self {
-            Receipt::Request(_, digest) => once::written(digest, answered),
-            Receipt::Ticket(_) => tickets::kept(answered),
-        };
-        Filled { receipt: self.clone(), answer }
+        let written = |(lease, digest): (&Lease, &str)| (lease.clone(), once::written(digest, answered));
+        match self {
+            Receipt::Request(lease, digest) => Filled { ended: None, reply: Some(written((lease, digest))) },
+            Receipt::Ticket(ticket, request) => Filled {
+                ended: Some((ticket.clone(), tickets::kept(answered))),
+                reply: request.as_ref().map(|(lease, digest)| written((lease, digest))),
+            },
+        }
     }
 }
 
 impl Filled {
-    /// The answer as it is written down.
-    pub fn into_answer(self) -> Json {
-        self.answer
-    }
-
     /// The answer of a request, as the store keeps it.
     pub fn reply(&self) -> Option<Reply<'_>> {
-        match &self.receipt {
-            Receipt::Request(lease, _) => Some(Reply { lease, answer: &self.answer }),
-            Receipt::Ticket(_) => None,
-        }
+        self.reply.as_ref().map(|(lease, answer)| Reply { lease, answer })
+    }
+
+    /// What stays with the ticket.
+    pub fn ended(&self) -> Option<(&Lease, &Json)> {
+        self.ended.as_ref().map(|(ticket, ended)| (ticket, ended))
     }
 
     /// What the store keeps with a session.
-    pub fn along(&self) -> Along<'_> {
-        match &self.receipt {
-            Receipt::Request(lease, _) => Along::Reply(Reply { lease, answer: &self.answer }),
-            Receipt::Ticket(lease) => Along::Ticket(lease, &self.answer),
+    pub fn along(&self) -> Option<Along<'_>> {
+        match self.ended() {
+            Some((ticket, ended)) => Some(Along::Ticket(ticket, ended, self.reply())),
+            None => self.reply().map(Along::Reply),
         }
     }
 }

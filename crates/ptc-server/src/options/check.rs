@@ -8,6 +8,9 @@ use secrecy::ExposeSecret;
 
 use super::{Options, ResponseProfile, SettingOrigin};
 
+/// The shortest time for which answers and replies are kept: longer than anybody waits who is told that a request is busy.
+const LEAST_RETENTION_MS: u64 = 600_000;
+
 /// Completes the options, adds problems, and gives warnings.
 pub(super) fn check(
     options: &mut Options,
@@ -32,6 +35,13 @@ pub(super) fn check(
     if options.evidence_bundle.is_some() && !options.sessions {
         problems
             .push("--evidence-bundle needs --sessions: only programs of sessions read evidence".to_owned());
+    }
+    if options.journal_retention_ms < LEAST_RETENTION_MS {
+        problems.push(format!(
+            "--journal-retention-ms must be at least {LEAST_RETENTION_MS} (ten minutes), got: {}. A request that comes again \
+             later than that is a new one and makes its calls again",
+            options.journal_retention_ms
+        ));
     }
     agentic(options, aggregator, problems);
     listening(options, given("http-host") || given("http-port"), problems);

@@ -144,8 +144,8 @@ settings! {
     "store" store: StorePlace = StorePlace(None), "unset; in memory with a seed",
         "Where versions of preludes and, with --sessions, sessions are kept.";
     "journal-retention-ms" journal_retention_ms: u64 = 86_400_000, "86400000",
-        "How long the store keeps answers of calls and replies to requests with a key. After that a request that comes again \
-         is a new one. Calls without an answer are kept until somebody settles them, those of plans for good.";
+        "How long the store keeps answers of calls and replies to requests with a key, at least ten minutes. After that a \
+         request that comes again is a new one. Calls without an answer are kept until somebody settles them, those of plans for good.";
     "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
         "File or folder of preludes that the store begins with.";
     "prelude-store-max-versions" prelude_store_max_versions: u64 = 1_000, "1000",

@@ -199,10 +199,10 @@ impl Sessions {
             let version = rows::commit(tx, lease, meta, state)?;
             let answered = match along {
                 Some(Along::Reply(reply)) => requests::kept(tx, reply)?,
-                Some(Along::Ticket(ticket, ended)) => {
+                Some(Along::Ticket(ticket, ended, reply)) => {
                     // The ticket kept the session; without it what is stored here could be over at once.
                     rows::grant_idle_time(tx, &lease.id)?;
-                    tickets::ended(tx, ticket, ended)?
+                    tickets::ended(tx, ticket, ended)? && requests::kept_if_any(tx, reply.as_ref())?
                 }
                 None => true,
             };
@@ -235,7 +235,7 @@ impl Sessions {
             let now = tx.now_ms()?;
             rows::open(tx, id, owner, now)?;
             rows::close(tx, id, now)?;
-            match reply.map_or(Ok(true), |reply| requests::kept(tx, reply))? {
+            match requests::kept_if_any(tx, reply)? {
                 true => Ok(()),
                 false => Err(SessionError::Lost),
             }

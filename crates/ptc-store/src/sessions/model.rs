@@ -99,8 +99,9 @@ pub struct ListedSession {
 pub enum Along<'a> {
     /// The reply of a request that is being carried out.
     Reply(Reply<'a>),
-    /// The end of a ticket whose program made the change.
-    Ticket(&'a Lease, &'a Json),
+    /// The end of a ticket whose program made the change, and the reply of the request that decided about it, if that has a
+    /// key.
+    Ticket(&'a Lease, &'a Json, Option<Reply<'a>>),
 }
 
 /// Why something cannot be done with a session.

@@ -95,8 +95,7 @@ impl Tickets {
                 return Err(TicketError::Gone);
             }
             rows::insert(tx, new, about)?;
-            let kept = reply.map(|reply| requests::kept(tx, reply)).transpose()?;
-            if kept == Some(false) { Err(TicketError::Lost) } else { Ok(()) }
+            if requests::kept_if_any(tx, reply)? { Ok(()) } else { Err(TicketError::Lost) }
         })
     }
 
@@ -186,8 +185,20 @@ impl Tickets {
 
     /// Says what came of a ticket, which is used from then on, and keeps the next one of the same program.
     pub fn done(&self, lease: &Lease, ended: &Json, next: Option<&NewTicket<'_>>) -> Result<(), TicketError> {
+        self.done_along(lease, ended, next, None)
+    }
+
+    /// Says what came of a ticket like [`Tickets::done`], and keeps the reply of the request that decided about it: both or
+    /// none. Without the right to reply the ticket is as it was, and its holder has it.
+    pub fn done_along(
+        &self,
+        lease: &Lease,
+        ended: &Json,
+        next: Option<&NewTicket<'_>>,
+        reply: Option<&Reply<'_>>,
+    ) -> Result<(), TicketError> {
         self.store.write(&subject(&lease.id), |tx| {
-            if !rows::done(tx, lease, ended)? {
+            if !rows::done(tx, lease, ended)? || !requests::kept_if_any(tx, reply)? {
                 return Err(TicketError::Lost);
             }
             next.map_or(Ok(()), |next| rows::insert(tx, next, next.about.to_string().into_bytes()))
@@ -198,6 +209,17 @@ impl Tickets {
     /// and nothing of what is sealed in it is looked at. Says whether somebody went on with it before, so that calls may have
     /// been made.
     pub fn end(&self, id: &str, owner: &str, ended: &Json) -> Result<bool, TicketError> {
+        self.end_along(id, owner, ended, None)
+    }
+
+    /// Ends a ticket like [`Tickets::end`], and keeps the reply of the request that asked for it: both or none.
+    pub fn end_along(
+        &self,
+        id: &str,
+        owner: &str,
+        ended: &Json,
+        reply: Option<&Reply<'_>>,
+    ) -> Result<bool, TicketError> {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
@@ -209,6 +231,7 @@ impl Tickets {
                 && rows::take(tx, id, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
             let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
             match is_free && rows::done(tx, &lease, ended)? {
+                true if !requests::kept_if_any(tx, reply)? => Err(TicketError::Lost),
                 true => Ok(head.began),
                 false => Err(TicketError::Busy),
             }

@@ -27,6 +27,30 @@ fn a_store_has_its_id_wherever_it_is_and_one_that_is_made_anew_has_another() {
     assert_ne!(id(&one), first, "it was made anew");
 }
 
+/// SQLite keeps the log of a file beside the name by which it was opened.
+#[test]
+fn a_file_with_two_names_is_not_taken_by_either() {
+    let folder = Folder::new("two-names");
+    let (one, two) = (folder.place("one.db"), folder.place("two.db"));
+    let first = id(&one);
+    std::fs::hard_link(&one, &two).expect("another name");
+    for place in [&one, &two] {
+        let told = [
+            Store::open(place).map(drop),
+            Store::open_existing(place).map(drop),
+            copy::copy(place, &folder.join("copy.db")).map(drop),
+            copy::check(place).map(drop),
+        ];
+        for (way, told) in told.into_iter().enumerate() {
+            let told = told.expect_err("it is refused").to_string();
+            assert!(told.contains("has 2 names (hard links)"), "{place} {way}: {told}");
+        }
+    }
+    assert!(!folder.join("copy.db").exists(), "nothing was made");
+    std::fs::remove_file(&two).expect("it goes");
+    assert_eq!(id(&one), first, "and then it is taken");
+}
+
 #[test]
 fn processes_that_make_a_store_at_once_agree_about_its_id() {
     let folder = Folder::new("ids-at-once");

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptc_store::effects::{Begun, Effects, NewEffect};
+use ptc_store::effects::{Begun, Effects, Holder, NewEffect};
 use ptc_store::requests::{Began, NewRequest, Reply, RequestError, Requests, Stands};
 use ptc_store::{Lease, Store};
 use serde_json::json;
 
-use crate::support::{Rule, everywhere};
+use crate::support::{Rule, everywhere, next_moment};
 
 const LONG: i64 = 3_600_000;
 
@@ -17,6 +17,7 @@ const RULES: &[Rule] = &[
     ("a holder that gives no sign is replaced, and told", replaced),
     ("a request that is given back is free, and known if it did something", given_back),
     ("what is over for long is forgotten", forgotten),
+    ("a request without a reply stays for as long as one of its calls has no answer", needed),
     ("of many threads that begin a request one carries it out", raced),
 ];
 
@@ -104,6 +105,33 @@ fn forgotten(store: &Arc<Store>) {
     assert_eq!(requests.sweep(0), Ok(1));
     held(&requests, 0);
     assert_eq!(requests.sweep(0), Ok(1), "its holder is gone");
+}
+
+/// Whoever takes a request up finds all of its calls, or none.
+fn needed(store: &Arc<Store>) {
+    let (requests, effects) = (Requests::new(store.clone()), Effects::new(store.clone()));
+    let args = json!({});
+    let call = |identity| NewEffect { identity, server: "mail", tool: "send", args: &args };
+    let (first, _) = held(&requests, 0);
+    for identity in ["answered", "open"] {
+        let holder = Holder::Request(&first);
+        assert_eq!(effects.begin_held(REQUEST.scope, &call(identity), holder, &[]), Ok(Begun::Fresh));
+    }
+    effects.done(REQUEST.scope, "answered", &json!("sent")).expect("its answer is kept");
+    next_moment(store);
+    // Neither a sweep nor whoever sends the request again forgets half of it.
+    assert_eq!((requests.sweep(0), effects.sweep(0, "plan:")), (Ok(0), Ok(0)));
+    let Ok(Began::Held { again, .. }) = requests.begin_within(&REQUEST, 0, 0) else { panic!("it is free") };
+    assert!(again, "it goes on");
+    assert_eq!(effects.known(REQUEST.scope, "answered"), Ok(Some(Begun::Done(json!("sent")))));
+    assert_eq!(effects.known(REQUEST.scope, "open"), Ok(Some(Begun::Unknown)));
+    // Once all are answered it is forgotten as a whole.
+    effects.done(REQUEST.scope, "open", &json!("sent")).expect("its answer is kept");
+    next_moment(store);
+    assert_eq!(requests.sweep(0), Ok(1));
+    for identity in ["answered", "open"] {
+        assert_eq!(effects.known(REQUEST.scope, identity), Ok(None), "{identity}");
+    }
 }
 
 fn raced(store: &Arc<Store>) {

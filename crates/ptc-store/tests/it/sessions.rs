@@ -163,12 +163,27 @@ fn ticketed(store: &Arc<Store>) {
     let alive = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken again");
     let taken = sessions.take("a", "ann", LONG, None).expect("taken");
     let (meta, ended) = (json!({"turn": 1}), json!({"status": "ok"}));
-    let commit =
-        |ticket| sessions.commit_along(&taken.lease, 0, &meta, None, Some(&Along::Ticket(ticket, &ended)));
-    assert_eq!(commit(&dead.lease), Err(SessionError::Lost), "who was replaced changes nothing");
-    assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None));
-    assert_eq!(commit(&alive.lease), Ok(1));
+    let (requests, answer) = (Requests::new(store.clone()), json!({"result": 1}));
+    let request = NewRequest { scope: "k", tool: "approve", digest: b"d" };
+    let decides = || match requests.begin(&request, 0) {
+        Ok(Began::Held { lease, .. }) => lease,
+        other => panic!("nobody holds it: {other:?}"),
+    };
+    let commit = |ticket, lease| {
+        let along = Along::Ticket(ticket, &ended, Some(Reply { lease, answer: &answer }));
+        sessions.commit_along(&taken.lease, 0, &meta, None, Some(&along))
+    };
+    let (replaced, held) = (decides(), decides());
+    for (ticket, request, who) in
+        [(&dead, &held, "who lost the ticket"), (&alive, &replaced, "who lost the request that decided")]
+    {
+        assert_eq!(commit(&ticket.lease, request), Err(SessionError::Lost), "{who} changes nothing");
+        assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None), "{who}");
+        assert!(tickets.read("t", "ann").is_ok_and(|waits| waits.busy), "{who} leaves the ticket as it was");
+    }
+    assert_eq!(commit(&alive.lease, &held), Ok(1));
     assert_eq!(tickets.read("t", "ann"), Err(TicketError::Used { ended: ended.clone() }));
+    assert_eq!(requests.begin(&request, LONG), Ok(Began::Done(answer.clone())), "all three or none");
 }
 
 /// A ticket of a program that waits in a session.
@@ -206,7 +221,7 @@ fn waiting(store: &Arc<Store>) {
     let ticket = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
     let taken = sessions.take("a", "ann", LONG, None).expect("taken");
     let (meta, ended) = (json!({"turn": 1}), json!({"status": "ok"}));
-    let along = Along::Ticket(&ticket.lease, &ended);
+    let along = Along::Ticket(&ticket.lease, &ended, None);
     assert_eq!(sessions.commit_along(&taken.lease, 0, &meta, Some(b"one"), Some(&along)), Ok(1));
     assert_eq!(sessions.sweep(), Ok(1), "nothing waits any more");
 }

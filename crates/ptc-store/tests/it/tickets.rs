@@ -28,6 +28,7 @@ const RULES: &[Rule] = &[
     ("a ticket belongs to its owner", owned),
     ("an owner has so many tickets and no more", limited),
     ("a ticket and the answer of its request are kept together", replied),
+    ("the end of a ticket and the answer of the request that decided are kept together", ended_along),
     ("a ticket expires, unless it was taken in time", expired),
     ("of many threads that take a ticket one has it", raced),
     ("what a program was told goes when its ticket is over, and its calls stay", told),
@@ -107,6 +108,35 @@ fn ended_unopened(store: &Arc<Store>) {
     tickets.release(&TakenTicket { again: true, ..taken.clone() }).expect("given back");
     assert_eq!(tickets.end("held", "ann", &ended), Ok(true), "calls may have been made");
     assert_eq!(tickets.done(&taken.lease, &json!("late"), None), Err(TicketError::Lost));
+}
+
+fn ended_along(store: &Arc<Store>) {
+    let (tickets, requests) = (Tickets::new(store.clone()), Requests::new(store.clone()));
+    let (ended, answer) = (json!({"status": "ok"}), json!({"result": 1}));
+    // By whoever goes on with it, and by whoever ends one that nobody can open.
+    type End = fn(&Tickets, &str, &Json, &Reply<'_>) -> Result<(), TicketError>;
+    let ways: [(&str, End); 2] = [
+        ("done", |tickets, id, ended, reply| {
+            let taken = take(tickets, id, "ann", 0).expect("nobody holds it");
+            tickets.done_along(&taken.lease, ended, None, Some(reply))
+        }),
+        ("end", |tickets, id, ended, reply| tickets.end_along(id, "ann", ended, Some(reply)).map(drop)),
+    ];
+    for (id, end) in ways {
+        put(&tickets, id);
+        let request = NewRequest { scope: id, tool: "approve", digest: b"d" };
+        let hold = || match requests.begin(&request, 0) {
+            Ok(Began::Held { lease, .. }) => lease,
+            other => panic!("{id}: nobody holds it: {other:?}"),
+        };
+        let (replaced, held) = (hold(), hold());
+        let by = |lease| end(&tickets, id, &ended, &Reply { lease, answer: &answer });
+        assert_eq!(by(&replaced), Err(TicketError::Lost), "{id}: another has the request");
+        assert!(tickets.read(id, "ann").is_ok(), "{id}: the ticket is open");
+        assert_eq!(by(&held), Ok(()), "{id}");
+        assert_eq!(tickets.read(id, "ann"), Err(TicketError::Used { ended: ended.clone() }), "{id}");
+        assert_eq!(requests.begin(&request, LONG), Ok(Began::Done(answer.clone())), "{id}");
+    }
 }
 
 fn all(store: &Arc<Store>) {

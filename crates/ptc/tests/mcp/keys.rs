@@ -25,11 +25,20 @@ impl Replica {
 
     /// One with more options.
     pub fn with(world: &World, place: &str, more: &[&str]) -> Replica {
+        Replica::holding(world, place, "2000", more)
+    }
+
+    /// One that holds what it holds for so many milliseconds.
+    pub fn start_holding(world: &World, place: &str, lease_ms: &str) -> Replica {
+        Replica::holding(world, place, lease_ms, &[])
+    }
+
+    fn holding(world: &World, place: &str, lease_ms: &str, more: &[&str]) -> Replica {
         let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
         let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
         let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model", "--http-metrics"];
         let mut command = world.command(&[&flags[..], &patient, &kept, more].concat());
-        command.env("PTC_LEASE_MS", "2000");
+        command.env("PTC_LEASE_MS", lease_ms);
         let server = HttpServer::spawn(command);
         let session = server.open(&[]);
         Replica { server, session }
@@ -50,7 +59,7 @@ impl Replica {
     }
 
     /// Sends a request, and returns when the world has come so far with it, where it stays.
-    fn send_until(&self, world: &World, moment: &str, request: &Json) -> JoinHandle<Option<Json>> {
+    pub fn send_until(&self, world: &World, moment: &str, request: &Json) -> JoinHandle<Option<Json>> {
         world.hold(&[moment]);
         let left = self.send_and_leave(request);
         world.wait_for(moment);
@@ -83,6 +92,13 @@ impl Replica {
     /// Sends a request until nobody who is gone is in the way.
     pub fn insist(&self, request: &Json) -> Json {
         insist(|| self.send(request))
+    }
+
+    /// How large files may become that it writes.
+    pub fn limit_files(&self, bytes: &str) {
+        let (pid, limit) = (self.server.pid().to_string(), format!("--fsize={bytes}:"));
+        let limited = Command::new("prlimit").args(["--pid", &pid, &limit]).status();
+        assert!(limited.expect("prlimit runs").success());
     }
 
     fn signal(&self, name: &str) {

@@ -138,9 +138,20 @@ fn a_decision_that_was_made_before_the_kill_stays_made() {
     assert_eq!(world.count("came k"), 1);
 }
 
+/// What is sent last of a program in a session, and again.
+#[derive(Clone, Copy, PartialEq)]
+enum Sent {
+    /// The program itself, under a key.
+    Program,
+    /// A decision about its call.
+    Decision,
+    /// The same under a key.
+    KeyedDecision,
+}
+
 /// Runs a program in a session that counts its runs, kills the server at every point in turn, and sends the last
 /// request again to another. Says at how many points it was killed.
-fn killed_in_sessions(world: &World, asks: bool) -> usize {
+fn killed_in_sessions(world: &World, sent: Sent) -> usize {
     let mut open = Vec::new();
     let mut point = 0;
     loop {
@@ -152,8 +163,11 @@ fn killed_in_sessions(world: &World, asks: bool) -> usize {
         let program = format!("(def runs (inc runs)) {}", put(&key));
         let mut params = json!({"name": "lisp_session_eval", "arguments": {"session_id": id, "program": program},
                                 "_meta": {"ptc/requestKey": format!("key of {key}")}});
-        if asks {
+        if sent != Sent::Program {
             params = approve(&ticket(&server.ask(3, "tools/call", params)["result"]));
+        }
+        if sent == Sent::KeyedDecision {
+            params["_meta"] = json!({"ptc/requestKey": format!("decision about {key}")});
         }
         let stopped = killed(world, server, &params, &key, Point(point));
         open.push((key, id, params));
@@ -166,7 +180,10 @@ fn killed_in_sessions(world: &World, asks: bool) -> usize {
     for (key, id, params) in &open {
         let result = told(&mut last, params);
         let reason = result["structuredContent"]["reason"].as_str().unwrap_or("none");
-        assert!(reason == "none" || (asks && reason == "ticket_used"), "{key}: {result}");
+        assert!(reason == "none" || (sent == Sent::Decision && reason == "ticket_used"), "{key}: {result}");
+        if sent != Sent::Decision {
+            assert_eq!(text(&told(&mut last, params)), text(&result), "{key} has one reply");
+        }
         let runs = json!({"name": "lisp_session_eval", "arguments": {"session_id": id, "program": "runs"}});
         assert_eq!(text(&told(&mut last, &runs)), "user=> 1", "{key} was applied once");
         assert!(world.count(&format!("came {key}")) <= 1, "{key}");
@@ -180,12 +197,19 @@ fn killed_in_sessions(world: &World, asks: bool) -> usize {
 fn a_request_in_a_session_that_is_sent_again_is_applied_once_wherever_the_server_was_killed() {
     let world = world("killed-session-requests", "never");
     // The request, the session, the call, its answer, and last the session together with the reply.
-    assert_eq!(killed_in_sessions(&world, false), 2 * 5);
+    assert_eq!(killed_in_sessions(&world, Sent::Program), 2 * 5);
 }
 
 #[test]
 fn a_program_of_a_session_that_was_approved_is_applied_once_wherever_the_server_was_killed() {
     let world = world("killed-session-decisions", "writes");
     // The ticket, the session, the call, its answer, and last the session together with the end of the ticket.
-    assert_eq!(killed_in_sessions(&world, true), 2 * 5);
+    assert_eq!(killed_in_sessions(&world, Sent::Decision), 2 * 5);
+}
+
+#[test]
+fn a_decision_under_a_key_has_one_reply_wherever_the_server_was_killed() {
+    let world = world("killed-keyed-decisions", "writes");
+    // The request, the ticket, the session, the call, its answer, and last the session, the end of the ticket and the reply.
+    assert_eq!(killed_in_sessions(&world, Sent::KeyedDecision), 2 * 6);
 }

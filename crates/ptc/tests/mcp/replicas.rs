@@ -177,6 +177,79 @@ fn a_reply_that_the_store_did_not_keep_is_not_told_so_a_key_has_one() {
     assert_eq!(world.count("came a"), 1);
 }
 
+/// Has a store fail at the end of requests, and work again. What was held of it is free then, long before any lease is over.
+fn given_back(world: &World, place: &str, mut works: impl FnMut(&keys::Replica, bool)) {
+    const HOUR: &str = "3600000";
+    let start = || keys::Replica::start_holding(world, place, HOUR);
+    let (first, second) = (start(), start());
+    let id = first.start_session();
+    let in_session = |program: &str| json!({"session_id": id, "program": program});
+    let poke = r#"(def asked 1) (let [r (tool/call {:server "world" :tool "poke" :args {:n 7}})] (if (:ok r) :ok (:reason r)))"#;
+    let cases = [
+        ("s", "lisp_session_eval", in_session(&format!("(def n 1) {}", put("s")))),
+        ("e", "lisp_eval", json!({"program": put("e")})),
+        ("7", "lisp_approve", Json::Null),
+    ];
+    for (key, tool, given) in cases {
+        let given = match given {
+            Json::Null => {
+                // The store may not be back for everybody yet.
+                let waits = found("it waits", || {
+                    Some(first.call("lisp_session_eval", in_session(poke)))
+                        .filter(|told| reason(told) != "sessions_unavailable")
+                });
+                json!({"ticket": ticket(&waits)})
+            }
+            given => given,
+        };
+        let request = keys::keyed(key, tool, given);
+        let left = first.send_until(world, &format!("did {key}"), &request);
+        works(&first, false);
+        world.hold(&[]);
+        let told = left.join().unwrap().expect("it is answered");
+        assert!(told["isError"] == true && !is_busy(&told), "{key}: {told}");
+        // The answer of the call could not be written down either, and whoever sends the request again is told the same.
+        if tool != "lisp_eval" {
+            let told = &told["structuredContent"];
+            assert_eq!(
+                (told["calls_unknown"].as_array().map(Vec::len), &told["calls_made"]),
+                (Some(1), &Json::Null),
+                "{told}"
+            );
+        }
+        works(&first, true);
+        let reply = found("it is given back", || Some(second.send(&request)).filter(|reply| !is_busy(reply)));
+        assert_eq!(value(&reply), "user=> :outcome_unknown", "{key}: {reply}");
+        assert_eq!(world.count(&format!("came {key}")), 1, "{key}");
+    }
+    assert_eq!(value(&second.call("lisp_session_eval", in_session("[n asked]"))), "user=> [1 1]");
+}
+
+/// Whether a request was not carried out, because of others or because the store is not back yet.
+fn is_busy(result: &Json) -> bool {
+    let away = ["store_unavailable", "sessions_unavailable"];
+    // A program that ended is told of its calls.
+    let made = &result["structuredContent"]["calls_unknown"];
+    ["busy", "session_busy", "ticket_busy"].contains(&reason(result))
+        || (away.contains(&reason(result)) && made.is_null())
+}
+
+#[test]
+fn what_a_full_disk_did_not_keep_is_given_back_as_soon_as_there_is_room() {
+    let world = keys::world("given-back-file");
+    given_back(&world, "server.db", |server, works| {
+        server.limit_files(if works { "unlimited" } else { "4096" })
+    });
+}
+
+#[test]
+fn what_a_database_that_was_away_did_not_keep_is_given_back_as_soon_as_it_is_there() {
+    let Some(mut postgres) = Postgres::start("given-back") else { return };
+    let world = keys::world("given-back-postgres");
+    let place = postgres.place("shared");
+    given_back(&world, &place, |_, works| if works { postgres.again() } else { postgres.stop() });
+}
+
 /// A session of a server, with the programs that run in it.
 struct Session<'r> {
     replica: &'r Replica,
@@ -271,18 +344,7 @@ fn a_disk_without_room_is_told_and_nothing_that_was_answered_is_lost() {
     let world = world("full");
     let kept = ["mcp", "--sessions", "--upstreams-config", "upstreams.json", "--store", "server.db"];
     let flags = [&kept[..], &["--approval-by", "model"]].concat();
-    // Who writes more than files may have is told instead of killed.
-    let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
-    let plain = world.command(&flags);
-    let mut command = Command::new("bash");
-    command.args(["-c", script]).arg(plain.get_program()).args(plain.get_args()).current_dir(&world.folder);
-    for (name, value) in plain.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let mut server = StdioServer::spawn(command);
+    let mut server = StdioServer::spawn(world.command(&flags));
     let started = server.call(1, "lisp_session_start", json!({}));
     let id = started["structuredContent"]["session_id"].as_str().unwrap().to_owned();
     let waits = server.call(2, "lisp_eval", json!({"program": put("k")}));

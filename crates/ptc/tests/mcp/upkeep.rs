@@ -8,9 +8,51 @@ use crate::support::{HttpServer, StdioServer, eventually, reason};
 use crate::world::World;
 
 /// A server on a store, with these flags besides.
+fn flags(place: &str) -> [&str; 7] {
+    ["mcp", "--upstreams-config", "upstreams.json", "--store", place, "--ticket-keys", "keys"]
+}
+
 fn server(world: &World, place: &str, more: &[&str]) -> StdioServer {
-    let flags = ["mcp", "--upstreams-config", "upstreams.json", "--store", place, "--ticket-keys", "keys"];
-    StdioServer::spawn(world.command(&[&flags[..], more].concat()))
+    StdioServer::spawn(world.command(&[&flags(place)[..], more].concat()))
+}
+
+/// One that keeps replies for a moment only, which nobody can ask for with an option.
+fn forgetful_server(world: &World, place: &str) -> StdioServer {
+    let mut command = world.command(&flags(place));
+    command.env("PTC_RETENTION_MS", "1");
+    StdioServer::spawn(command)
+}
+
+#[test]
+fn a_time_shorter_than_a_retry_may_take_is_refused_at_start() {
+    let world = crate::keys::world("short-retention");
+    let (code, out, err) =
+        world.run(&[&flags("server.db")[..], &["--journal-retention-ms", "1500"]].concat());
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("--journal-retention-ms must be at least 600000 (ten minutes), got: 1500"), "{err}");
+}
+
+/// A request that was killed in its last write, and that comes again when its time is over long ago.
+#[test]
+fn a_request_without_a_reply_is_taken_up_as_a_whole_however_short_replies_are_kept() {
+    everywhere("retention-open", |world, place| {
+        let program = format!("[{} {} {}]", put("a"), put("b"), put("c"));
+        let first = Replica::start(world, place);
+        world.hold(&["did c"]);
+        let left = first.send_and_leave(&keyed("k", "lisp_eval", json!({"program": program})));
+        world.wait_for("did c");
+        // Dropping it is kill -9.
+        drop(first);
+        let _ = left.join();
+        world.hold(&[]);
+        let again =
+            json!({"name": "lisp_eval", "arguments": {"program": program}, "_meta": {"ptc/requestKey": "k"}});
+        let mut forgetful = forgetful_server(world, place);
+        let reply =
+            crate::support::insist(|| forgetful.ask(1, "tools/call", again.clone())["result"].clone());
+        assert_eq!(value(&reply), "user=> [:ok :ok :outcome_unknown]", "{reply}");
+        assert_eq!(["came a", "came b", "came c"].map(|line| world.count(line)), [1, 1, 1]);
+    });
 }
 
 #[test]
@@ -32,7 +74,7 @@ fn replies_are_forgotten_after_the_time_that_was_set_and_open_calls_are_not() {
         let taken = kept.ask(1, "tools/call", another.clone())["result"].clone();
         assert_eq!(reason(&taken), "args_error", "the key belongs to its request: {taken}");
         drop(kept);
-        let mut forgetful = server(world, place, &["--journal-retention-ms", "1"]);
+        let mut forgetful = forgetful_server(world, place);
         eventually("the key is free again", || {
             let reply: Json = forgetful.ask(1, "tools/call", another.clone())["result"].clone();
             reason(&reply) == "none" && value(&reply) == "user=> 3"

@@ -15,12 +15,14 @@ pub struct SessionError {
     pub detail: Option<Json>,
     /// Calls that the program made and that may have changed something, each once.
     made: Vec<String>,
+    /// Those of them whose answers are not written down: whoever sends the request again is told that nobody knows of them.
+    unknown: Vec<String>,
 }
 
 impl SessionError {
     /// An error with a message.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        SessionError { reason, message: message.into(), detail: None, made: Vec::new() }
+        SessionError { reason, message: message.into(), detail: None, made: Vec::new(), unknown: Vec::new() }
     }
 
     /// Arguments that are wrong.
@@ -28,13 +30,19 @@ impl SessionError {
         SessionError::new(Reason::SESSION_ARGS, message)
     }
 
-    /// The same after a program that made these calls: what they did stays, whatever becomes of the session.
-    pub fn after(mut self, calls: &[LedgerEntry]) -> Self {
+    /// The same after a program that made these calls: what they did stays, whatever becomes of the session. The answers of
+    /// those that are `unwritten` are not in the journal.
+    pub fn after(mut self, calls: &[LedgerEntry], mut unwritten: Vec<String>) -> Self {
         let changes = |call: &&LedgerEntry| call.effect != EffectClass::Read.name();
         for call in calls.iter().filter(changes) {
             let name = format!("{}/{}", call.server, call.tool);
-            if !self.made.contains(&name) {
-                self.made.push(name);
+            let open = unwritten.iter().position(|open| *open == name);
+            let told = match open.map(|open| unwritten.swap_remove(open)) {
+                Some(_) => &mut self.unknown,
+                None => &mut self.made,
+            };
+            if !told.contains(&name) {
+                told.push(name);
             }
         }
         self
@@ -43,7 +51,7 @@ impl SessionError {
     /// What to do about it.
     fn feedback(&self) -> &'static str {
         match self.reason.name {
-            _ if !self.made.is_empty() => {
+            _ if !self.made.is_empty() || !self.unknown.is_empty() => {
                 "What the calls did stays. Send the request again under the same key, if it has one: it is taken up, and calls \
                  that were answered are not made again. Else look first what they did; to call again makes them again."
             }
@@ -76,11 +84,18 @@ impl SessionError {
         if let Some(detail) = &self.detail {
             object["detail"] = detail.clone();
         }
-        if !self.made.is_empty() {
-            let made = self.made.join(", ");
-            object["message"] =
-                format!("{}; calls that the program made before: {made}", self.message).into();
-            object["calls_made"] = json!(self.made);
+        let told = [
+            ("calls_made", "calls that the program made before", &self.made),
+            (
+                "calls_unknown",
+                "calls whose answers are not written down, so that nobody knows of them later",
+                &self.unknown,
+            ),
+        ];
+        for (field, words, calls) in told.into_iter().filter(|(.., calls)| !calls.is_empty()) {
+            let message = object["message"].as_str().unwrap_or_default();
+            object["message"] = format!("{message}; {words}: {}", calls.join(", ")).into();
+            object[field] = json!(calls);
         }
         object
     }
@@ -114,14 +129,16 @@ mod tests {
         let error = || SessionError::new(Reason::SESSIONS_UNAVAILABLE, "nothing was kept");
         let calls =
             [call("find", "read"), call("put", "write"), call("put", "write"), call("odd", "unknown")];
-        let told = error().after(&calls).object();
+        let told = error().after(&calls, Vec::new()).object();
         assert_eq!(told["calls_made"], json!(["crm/put", "crm/odd"]));
         assert_eq!(told["message"], "nothing was kept; calls that the program made before: crm/put, crm/odd");
         assert!(
             told["feedback"].as_str().is_some_and(|text| text.starts_with("What the calls did stays.")),
             "{told}"
         );
-        let told = error().after(&calls[..1]).object();
+        let told = error().after(&calls[1..], vec!["crm/odd".to_owned()]).object();
+        assert_eq!((&told["calls_made"], &told["calls_unknown"]), (&json!(["crm/put"]), &json!(["crm/odd"])));
+        let told = error().after(&calls[..1], Vec::new()).object();
         assert_eq!((&told["calls_made"], &told["message"]), (&Json::Null, &json!("nothing was kept")));
         assert!(
             told["feedback"].as_str().is_some_and(|text| text.starts_with("Nothing was changed.")),

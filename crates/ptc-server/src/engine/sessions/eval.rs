@@ -182,7 +182,7 @@ impl Engine {
         let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
             biased;
-            () = session.over.cancelled() => return over(given_up(&session, &calls)),
+            () = session.over.cancelled() => return over(given_up(&session, &calls, signals)),
             () = tokio::time::sleep_until(session.until().expires.into()) => {
                 sessions.expire(&session);
                 return over(no_longer_active());
@@ -196,7 +196,7 @@ impl Engine {
         if session.is_over() || verdict.given_up {
             return match signals.cancel.is_cancelled() {
                 true => Err(CallError::Cancelled),
-                false => over(given_up(&session, &calls)),
+                false => over(given_up(&session, &calls, signals)),
             };
         }
         let (ledger, asked) = calls.account().map(|account| (account.calls, account.catalog_ops)).unzip();
@@ -232,7 +232,8 @@ impl Engine {
         let receipt = receipt.filter(|_| reservation.is_stored()).map(|one| one.filled(&answered));
         let kept = receipt.is_some();
         if let Err(error) = reservation.commit(next, verdict.dump.take(), receipt).await {
-            let answered = error.after(ledger.as_deref().unwrap_or_default()).answered();
+            let calls = ledger.as_deref().unwrap_or_default();
+            let answered = error.after(calls, unwritten(signals)).answered();
             return Ok(Ended::Unkept(Box::new(answered)));
         }
         if !reservation.is_stored() && payload.error.is_none() {
@@ -613,11 +614,17 @@ fn own_calls(outcome: &Outcome, redactor: &Redactor) -> Vec<Json> {
 }
 
 /// The answer of a program whose session is over here: another server has it, or nobody.
-fn given_up(session: &Session, calls: &Calls) -> Answered {
+fn given_up(session: &Session, calls: &Calls, signals: &Signals) -> Answered {
     if !session.is_lost() {
         return no_longer_active();
     }
-    SessionError::from(Refusal::Lost).after(&calls.finish().unwrap_or_default()).answered()
+    let calls = calls.finish().unwrap_or_default();
+    SessionError::from(Refusal::Lost).after(&calls, unwritten(signals)).answered()
+}
+
+/// Calls of a program that may run again whose answers are not written down.
+fn unwritten(signals: &Signals) -> Vec<String> {
+    signals.journal.as_ref().map(|journal| journal.unwritten()).unwrap_or_default()
 }
 
 fn no_longer_active() -> Answered {

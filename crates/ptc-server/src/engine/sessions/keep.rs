@@ -22,7 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::api::Caller;
 use super::super::evaluate;
-use super::super::lease::{lease_ms, renewal};
+use super::super::lease::{give_back, lease_ms, renewal};
 use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
 use super::super::receipt::{Filled, Receipt};
@@ -51,7 +51,10 @@ impl StartReceipt {
         let lease = lease.clone();
         Some(StartReceipt {
             lease,
-            reply: Box::new(move |times| receipt.filled(&answered(times)).into_answer()),
+            reply: Box::new(move |times| {
+                let filled = receipt.filled(&answered(times));
+                filled.reply().map(|reply| reply.answer.clone()).unwrap_or_default()
+            }),
         })
     }
 }
@@ -248,12 +251,12 @@ impl Hold {
         receipt: Option<Filled>,
     ) -> Result<i64, SessionError> {
         let Some(lease) = self.lease.take() else { return Err(Refusal::Lost.into()) };
-        let version = self.version;
+        let (version, runtime) = (self.version, self.keeper.runtime.clone());
         let kept = self.keeper.change(move |rows| {
-            let along = receipt.as_ref().map(Filled::along);
+            let along = receipt.as_ref().and_then(Filled::along);
             let kept = rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref());
-            // A commit that failed has not given the session back.
-            kept.inspect_err(|_| drop(rows.release(&lease)))
+            // A commit that failed has not given the session back. If it is kept after all, this changes nothing.
+            kept.inspect_err(|_| release(rows, &runtime, lease))
         });
         Ok(kept.await?)
     }
@@ -263,8 +266,13 @@ impl Hold {
     /// Gives the session back as it was, and is done with it when this returns.
     pub async fn give_back(mut self) {
         if let Some(lease) = self.lease.take() {
-            // A session that cannot be given back now is free when its lease is over.
-            let _ = self.keeper.ask(move |rows| rows.release(&lease)).await;
+            let runtime = self.keeper.runtime.clone();
+            let given = self.keeper.ask(move |rows| {
+                release(rows, &runtime, lease);
+                Ok(())
+            });
+            // A store that does not answer is told when it does.
+            let _ = given.await;
         }
     }
 }
@@ -275,10 +283,16 @@ impl Drop for Hold {
             renewing.abort();
         }
         if let Some(lease) = self.lease.take() {
-            // A session that cannot be given back now is free when its lease is over.
-            self.keeper.tell(move |rows| drop(rows.release(&lease)));
+            let runtime = self.keeper.runtime.clone();
+            self.keeper.tell(move |rows| release(rows, &runtime, lease));
         }
     }
+}
+
+/// Gives a session back as it was, now or as soon as the store can. Blocks.
+fn release(rows: &Rows, runtime: &Handle, lease: Lease) {
+    let rows = rows.clone();
+    give_back(runtime, move || rows.release(&lease).is_ok());
 }
 
 /// A session as the store has it.

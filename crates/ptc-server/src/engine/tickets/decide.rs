@@ -17,7 +17,7 @@ use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
 use super::super::lease::lease_ms;
-use super::super::receipt::Receipt;
+use super::super::receipt::{Receipt, RequestClaim};
 use super::super::schema::OutputSchema;
 use super::super::text::moment;
 use super::super::tools::Tool;
@@ -26,7 +26,7 @@ use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
 use super::choice::{Decided, Which};
 use super::parked::{Before, Parked, target};
-use super::settle::{Ended, Holding, given_back, is_final, rejected, settle};
+use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
 use super::unopened::Unopened;
 use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
 use crate::effects::{Held, HeldJournal};
@@ -81,6 +81,9 @@ impl Engine {
                 Err(error) => return Ok(invalid(&format!("the ticket cannot be used: {error}"))),
             },
         };
+        // What comes of the ticket is the reply of a request under a key: both are kept at one moment.
+        let beside = self.once.as_ref().is_some_and(|once| desk.tickets.is_beside(once.effects()));
+        let request = signals.claim.clone().filter(|_| beside);
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
@@ -90,7 +93,7 @@ impl Engine {
         let (parked, decisions) = match looked {
             Ok(looked) => looked,
             Err(NotTaken::Unopened(unopened)) => {
-                let ended = self.end_unopened(caller, desk, &id, (&unopened, decided)).await;
+                let ended = self.end_unopened(caller, desk, &id, (&unopened, decided), request).await;
                 return Ok(match ended {
                     Some(ended) => ended,
                     None => self.not_taken(desk, &id, NotTaken::Unopened(unopened)).await,
@@ -118,9 +121,9 @@ impl Engine {
         let holding = Holding::of(&desk.tickets, &taken.lease);
         let over = ruling::ends(&taken.decided).then(|| LEFT.to_owned()).or(unfit);
         let handled = match over {
-            Some(because) => Ok(self.end(desk, taken, &head.before, &because, &note).await),
+            Some(because) => Ok(self.end(desk, (taken, request), &head.before, &because, &note).await),
             None => {
-                let held = HeldTicket { taken, permit, note };
+                let held = HeldTicket { taken, request, permit, note };
                 self.go_on_with(caller, desk, held, (head, resumption), signals).await
             }
         };
@@ -137,7 +140,7 @@ impl Engine {
         (head, resumption): (Head, Resumption),
         signals: &Signals,
     ) -> Handled {
-        let HeldTicket { taken, permit, note } = held;
+        let HeldTicket { taken, request, permit, note } = held;
         // A ticket that is taken again finds what was sent before.
         let scope: Arc<str> = scope_of(taken.lease.id()).into();
         let tickets = desk.tickets.clone();
@@ -145,7 +148,7 @@ impl Engine {
             Ok(journal) => journal,
             Err(why) => {
                 tracing::error!("what a program was told before cannot be read: {why}");
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 let message =
                     "what the program was told before cannot be read at the moment; nothing was done now";
                 return Ok(answer(Reason::STORE, message, "Decide the same again in a moment."));
@@ -154,10 +157,11 @@ impl Engine {
         let signals = &Signals { scope: Some(scope), claim: None, journal, ..signals.clone() };
         let rejects = resumption.decisions().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
         let before = head.before.clone();
+        let receipt = Receipt::Ticket(taken.lease.clone(), request.clone());
         let ended = tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
-            ended = self.go_on(caller, head, resumption, (permit, &taken, &note), signals) => Some(ended),
+            ended = self.go_on(caller, head, resumption, (permit, receipt, &note), signals) => Some(ended),
         };
         let Some(ended) = ended else {
             // Another server goes on at once if the same is decided again, as if this one had been killed.
@@ -166,16 +170,16 @@ impl Engine {
         };
         match ended {
             Err(ResumeError::Unused(why)) if rejects && is_final(&why) => {
-                Ok(self.end(desk, taken, &before, &message_of(&why), &note).await)
+                Ok(self.end(desk, (taken, request), &before, &message_of(&why), &note).await)
             }
             Err(ResumeError::Unused(why)) => {
                 // Nothing was done now: the ticket can be used as before.
                 let id = taken.lease.id().to_owned();
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 Ok(self.with_made(desk, &id, Some(&before), *why).await)
             }
             Err(ResumeError::Call(error)) => Err(error),
-            Ok(ended) => Ok(settle(tickets, taken, ended).await),
+            Ok(ended) => Ok(settle(tickets, taken, ended, request).await),
         }
     }
 
@@ -183,7 +187,7 @@ impl Engine {
     async fn end(
         &self,
         desk: &Desk,
-        taken: TakenTicket,
+        (taken, request): (TakenTicket, Option<RequestClaim>),
         before: &Before,
         because: &str,
         note: &AuditNote,
@@ -193,11 +197,11 @@ impl Engine {
             Ok(made) => {
                 note.tell();
                 let over = Ended::Over(Box::new(made.tell(rejected(because), None)));
-                settle(tickets, taken, over).await
+                settle(tickets, taken, over, request).await
             }
             Err(why) => {
                 tracing::error!("what a program made before cannot be read: {why}");
-                let _ = blocking(move || tickets.release(&taken)).await;
+                put_back(tickets, taken).await;
                 let message =
                     "what the program made before cannot be read at the moment; nothing was done now";
                 answer(Reason::STORE, message, "Reject the calls again in a moment.")
@@ -291,14 +295,13 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        (permit, taken, note): (Permit, &TakenTicket, &AuditNote),
+        (permit, receipt, note): (Permit, Receipt, &AuditNote),
         signals: &Signals,
     ) -> Result<Ended, ResumeError> {
         // A ticket of an earlier version does not say who began.
         let owner = Some(&*head.owner).filter(|owner| !owner.is_empty()).map(Arc::from);
         let caller = &Caller { owner: owner.unwrap_or_else(|| caller.owner.clone()), ..caller.clone() };
         if head.session.is_some() {
-            let receipt = Receipt::Ticket(taken.lease.clone());
             return self.session_goes_on(caller, head, resumption, (permit, receipt, note), signals).await;
         }
         if head.grants != self.grants_digest(&Grants::all(), None) {
@@ -435,6 +438,8 @@ enum Followed {
 /// A ticket that was taken, with what its program needs to go on.
 struct HeldTicket {
     taken: TakenTicket,
+    /// The request under a key that decided, if it is one.
+    request: Option<RequestClaim>,
     permit: Permit,
     note: AuditNote,
 }
@@ -493,7 +498,7 @@ impl Desk {
         let resumption = first.unwrap_or(asked);
         if !waited.load(Ordering::SeqCst) {
             // Whoever decided was told that nothing was changed.
-            drop(self.tickets.release(&taken));
+            release(&self.tickets, taken.clone());
         }
         Ok((taken, head, resumption, lines))
     }

@@ -4,10 +4,12 @@
 use ptc_store::tickets::{TakenTicket, TicketError, Tickets};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::super::debug::CallFacts;
-use super::super::lease::{lease_ms, renewal};
+use super::super::lease::{give_back, lease_ms, renewal};
+use super::super::receipt::{Receipt, RequestClaim};
 use super::super::text::cut;
 use super::super::{Answered, envelope};
 use super::decide::answer;
@@ -73,7 +75,15 @@ pub fn rejected(because: &str) -> Answered {
 }
 
 /// Notes what came of a ticket, and keeps the next one.
-pub async fn settle(tickets: Tickets, taken: TakenTicket, ended: Ended) -> Answered {
+///
+/// If a request under a key decided, its reply is kept with the end of the ticket or not at all: a request that another server
+/// took over meanwhile leaves the ticket open, with its decision, for that one to go on with.
+pub async fn settle(
+    tickets: Tickets,
+    taken: TakenTicket,
+    ended: Ended,
+    request: Option<RequestClaim>,
+) -> Answered {
     let (answered, next) = match ended {
         // A session that is gone keeps nothing, however often the program goes on.
         Ended::Unkept(answered) if !is_final(&answered) => return unkept(tickets, taken, *answered).await,
@@ -83,20 +93,27 @@ pub async fn settle(tickets: Tickets, taken: TakenTicket, ended: Ended) -> Answe
             (Answered { facts: *facts, ..answered }, Some(new))
         }
     };
+    // With the ticket, and with the request that decided.
+    let kept = request.is_some();
     if answered.kept {
-        // With the ticket; a request that decided keeps it for itself.
-        return Answered { kept: false, ..answered };
+        return Answered { kept, ..answered };
     }
     let note = next.as_deref().map(WaitingNote::of);
-    let (kept, at, lease) = (kept(&answered), tickets.clone(), taken.lease.clone());
+    let (filled, at) = (Receipt::Ticket(taken.lease.clone(), request).filled(&answered), tickets.clone());
     let noted = changing(move || {
         let next = next.as_deref().map(UnkeptTicket::row);
-        at.done(&lease, &kept, next.as_ref())
+        let Some((lease, ended)) = filled.ended() else { return Err(TicketError::Lost) };
+        at.done_along(lease, ended, next.as_ref(), filled.reply().as_ref())
     });
     match noted.await {
         Ok(()) => {
             note.iter().for_each(WaitingNote::tell);
-            answered
+            Answered { kept, ..answered }
+        }
+        Err(error @ TicketError::Lost) => {
+            // If it is the request that was lost, whoever took it over goes on with the ticket.
+            given_back(tickets, taken).await;
+            refused(&error)
         }
         Err(TicketError::Store(error @ StoreError::Unacknowledged { .. })) => {
             tracing::error!(%error, "nobody knows whether the end of a ticket is stored");
@@ -141,11 +158,25 @@ async fn unkept(tickets: Tickets, taken: TakenTicket, answered: Answered) -> Ans
     Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
 }
 
-/// Gives a ticket back with its decision, for whoever decides the same again. One that cannot be given back now is free
-/// when its lease is over.
+/// Gives a ticket back with its decision, for whoever decides the same again.
 pub async fn given_back(tickets: Tickets, taken: TakenTicket) {
-    let given_up = TakenTicket { again: true, ..taken };
-    let _ = blocking(move || tickets.release(&given_up)).await;
+    put_back(tickets, TakenTicket { again: true, ..taken }).await;
+}
+
+/// Gives a ticket back as it was.
+pub async fn put_back(tickets: Tickets, taken: TakenTicket) {
+    let put = move || {
+        release(&tickets, taken);
+        Ok(())
+    };
+    // A store that does not answer is told when it does.
+    let _ = blocking(put).await;
+}
+
+/// Gives a ticket back as it was, now or as soon as the store can. Blocks, on a thread of the runtime.
+pub fn release(tickets: &Tickets, taken: TakenTicket) {
+    let tickets = tickets.clone();
+    give_back(&Handle::current(), move || tickets.release(&taken).is_ok());
 }
 
 /// What stays with a ticket that was used.

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::api::Caller;
 use super::super::audit::{self, AuditNote};
+use super::super::receipt::{Filled, Receipt, RequestClaim};
 use super::super::{Answered, Engine};
 use super::choice::Decided;
 use super::decide::answer;
@@ -120,6 +121,7 @@ impl Engine {
         desk: &Desk,
         id: &str,
         (unopened, decided): (&Unopened, &Decided),
+        request: Option<RequestClaim>,
     ) -> Option<Answered> {
         let rejections = unopened.rejections(decided)?;
         let made = match self.made(desk, id, None).await {
@@ -134,13 +136,19 @@ impl Engine {
         let answered = made.tell(rejected(&format!("it cannot be opened: {}", unopened.why)), None);
         let (tickets, owner, asked, ended) =
             (desk.tickets.clone(), account(caller), id.to_owned(), kept(&answered));
-        Some(match changing(move || tickets.end(&asked, &owner, &ended)).await {
+        let kept = request.is_some();
+        let filled = request.map(|(lease, digest)| Receipt::Request(lease, digest).filled(&answered));
+        let end = move || {
+            let reply = filled.as_ref().and_then(Filled::reply);
+            tickets.end_along(&asked, &owner, &ended, reply.as_ref())
+        };
+        Some(match changing(end).await {
             Ok(again) => {
                 let lines = audit::lines(&unopened.calls, &rejections);
                 let by = decided.by.name();
                 AuditNote { who: account(caller).to_string(), ticket: id.to_owned(), by, again, lines }
                     .tell();
-                answered
+                Answered { kept, ..answered }
             }
             Err(error) => refused(&error),
         })

@@ -75,8 +75,11 @@ async fn keys_belong_to_one_request_of_one_caller() {
     // The same person over another connection.
     let later = Caller { principal: "ben".into(), ..Caller::new("session-2", Transport::Http) };
     assert!(send(&engine, &later, "k", PUT).await.recalled);
-    for key in ["", &"x".repeat(300)] {
-        assert_eq!(object(&send(&engine, &anna(), key, PUT).await)["reason"], "args_error");
+    let length = "a text of 1 to 256 bytes";
+    for (key, told) in [("", length), (&"x".repeat(300), length), ("a\0b", "U+0000")] {
+        let refused = send(&engine, &anna(), key, PUT).await;
+        assert_eq!(object(&refused)["reason"], "args_error", "{refused:?}");
+        assert!(refused.text().contains(told), "{refused:?}");
     }
     let free = send(&engine, &anna(), "free", "").await;
     assert_eq!(object(&free)["reason"], "args_error");

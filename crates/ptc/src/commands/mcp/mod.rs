@@ -285,6 +285,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let covers = redactor.clone();
     let log = Log::new(options.log_level, move |line| covers.redact_str(line).into_owned());
     log.listen();
+    outlive_limits();
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
     for warning in &loaded.warnings {
         log.warn("configuration", warning);
@@ -297,7 +298,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         log.warn("store_log_torn", &format!("the store: {torn}"));
     }
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
-    let retention = Duration::from_millis(options.journal_retention_ms);
+    let retention = retention(options);
     let effects = store.clone().map(|store| StoreJournal::new(store).retaining(retention));
     let _announcing = effects.as_ref().map(StoreJournal::announce);
     if let Some(journal) = effects.clone() {
@@ -357,6 +358,27 @@ async fn approval_page(engine: &Arc<Engine>, options: &Options, log: &Log) -> Op
 const ON_A_TERMINAL: &str = "\
 ptc: this is an MCP server on standard input and output, which a client starts; Ctrl-D ends it.
 ptc: `ptc mcp --client NAME` prints the configuration of your client, `ptc mcp --http` serves HTTP.";
+
+/// How long answers and replies are kept. Tests make it shorter than may be said, with `PTC_RETENTION_MS`; builds for users do
+/// not.
+fn retention(options: &Options) -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(shorter) = std::env::var("PTC_RETENTION_MS").ok().and_then(|text| text.parse().ok()) {
+        return Duration::from_millis(shorter);
+    }
+    Duration::from_millis(options.journal_retention_ms)
+}
+
+/// Has a file that may not grow any more (`ulimit -f`) told as a full disk is: nobody ends with the signal that the system
+/// sends then, and the write fails.
+fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Who listens once does so for as long as the process lives. One that cannot is ended as before.
+        let _ = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32));
+    }
+}
 
 /// Says how many calls were begun before, have no answer and are not being made by another server, in one line.
 async fn tell_gaps(journal: StoreJournal, log: &Log) {
