@@ -378,7 +378,6 @@ data.rows  ;=? write data/rows
 (sort [1 "a"])  ;=? compare values of one type: numbers, strings, keywords, vectors or dat
 (Math/round "1.5")  ;=? turn text into a number first with parse-long or parse-double
 (Integer/parseInt "x")  ;=? use parse-long for text that may be no number: it gives nil
-(Long/parseLong "1.5")  ;=? use parse-long for text that may be no number: it gives nil
 (bigdec "x")  ;=? -
 (LocalDate/parse nil)  ;=? handle nil first: (or s "") or (when s …)
 (:n data/row)  ;=? inputs are rows
@@ -529,6 +528,17 @@ SELECT  ;=? there is no SQL
 (group-and-count :n data/rows)  ;=? write (frequencies (map f coll))
 (group-sum :n data/rows)  ;=? write (update-vals (group-by :key rows) #(sum-by :n %))
 (Math/roundTo 1.234 2)  ;=? (Math/round (* x 100.0))
+
+;; Names of kinds of values are no questions about them.
+(decimal "5")  ;=? write (bigdec x)
+(Decimal "5")  ;=? write (bigdec x)
+(sorted [3 1])  ;=? write (sort coll)
+(number "5")  ;=? write (parse-long s)
+(integer "5")  ;=? write (parse-long s)
+(string 5)  ;=? write (str x)
+(regex "b")  ;=? (re-pattern s)
+(inst "2024-01-01")  ;=? write (Instant/parse s)
+(even 4)  ;=? did you mean even?
 
 ;; Where tools are those of upstream servers.
 ;;tools call
