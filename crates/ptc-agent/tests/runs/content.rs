@@ -262,7 +262,11 @@ fn inputs_that_do_not_fit_the_memory_end_the_run_with_the_option_that_raises_it(
     let step = run(agent(50_000), json!({"rows": rows.clone()}), &mut script);
     assert_eq!((reason(&step), script.requests.len()), ("memory_exceeded", 0), "{step:#?}");
     let message = step.fail.unwrap().message;
-    assert!(message.contains("inputs") && message.contains("max_heap=200000"), "{message}");
+    assert!(
+        message.contains("inputs")
+            && message.contains("max_heap, which counts words of 8 bytes, above 50000"),
+        "{message}"
+    );
     let step = run(agent(4_000_000), json!({"rows": rows}), &mut script);
     assert_eq!(step.value, json!(20_000), "{step:#?}");
 }
