@@ -244,7 +244,7 @@ fn agents_2_definitions_may_fill_the_memory_and_are_named_when_they_do() {
     let small = Agent::builder("x").set("max_heap", &json!(2 << 20)).build().unwrap();
     let mut script = Script::new([
         rows("rows"),
-        code("(count (mapv (fn [x] (str x x x x)) rows))"),
+        code("(let [all (mapv (fn [x] (str x x x x)) rows)] [(count all) (first all)])"),
         code("(return (count rows))"),
     ]);
     let step = run(small, json!({}), &mut script);
