@@ -378,7 +378,6 @@ data.rows  ;=? write data/rows
 (sort [1 "a"])  ;=? compare values of one type: numbers, strings, keywords, vectors or dat
 (Math/round "1.5")  ;=? turn text into a number first with parse-long or parse-double
 (Integer/parseInt "x")  ;=? use parse-long for text that may be no number: it gives nil
-(Long/parseLong "1.5")  ;=? use parse-long for text that may be no number: it gives nil
 (bigdec "x")  ;=? -
 (LocalDate/parse nil)  ;=? handle nil first: (or s "") or (when s …)
 (:n data/row)  ;=? inputs are rows
@@ -529,6 +528,46 @@ SELECT  ;=? there is no SQL
 (group-and-count :n data/rows)  ;=? write (frequencies (map f coll))
 (group-sum :n data/rows)  ;=? write (update-vals (group-by :key rows) #(sum-by :n %))
 (Math/roundTo 1.234 2)  ;=? (Math/round (* x 100.0))
+
+;; Names of kinds of values are no questions about them.
+(decimal "5")  ;=? write (bigdec x)
+(Decimal "5")  ;=? write (bigdec x)
+(sorted [3 1])  ;=? write (sort coll)
+(number "5")  ;=? write (parse-long s)
+(integer "5")  ;=? write (parse-long s)
+(string 5)  ;=? write (str x)
+(regex "b")  ;=? (re-pattern s)
+(inst "2024-01-01")  ;=? write (Instant/parse s)
+(even 4)  ;=? did you mean even?
+
+;; Text in order, and what is meant for one row done to all.
+(sort-by :d > [{:d "2024-01-02"} {:d "2024-01-01"}])  ;=? #(compare %2 %1)
+(sort-by :d > [{:d "b"} {:d "a"}])  ;=? #(compare %2 %1)
+(sort > ["b" "a"])  ;=? #(compare %2 %1)
+(sort #(> %1 %2) ["b" "a"])  ;=? #(compare %2 %1)
+(sort-by :d #(> %1 %2) [{:d "b"} {:d "a"}])  ;=? #(compare %2 %1)
+(sort-by (comp - :d) [{:d "2024-01-02"} {:d "2024-01-01"}])  ;=? #(compare %2 %1)
+(< "a" "b")  ;=? (neg? (compare a b))
+(< "1" "2")  ;=? parse-long
+(format 2 "%.2f")  ;=? the arguments look swapped: write (format "%.2f" x)
+(keys data/rows)  ;=? write (keys (first rows))
+(vals (map identity data/rows))  ;=? write (vals (first rows))
+(dissoc data/rows :n)  ;=? write (map #(dissoc % :key) rows)
+(dissoc (filter :n data/rows) :n)  ;=? write (map #(dissoc % :key) rows)
+(update data/rows :n inc)  ;=? write (map #(update % :key f) rows)
+(update (vec data/rows) :n (fnil inc 0))  ;=? write (map #(update % :key f) rows)
+(Integer/parseInt "5.5")  ;=? use parse-double
+(Long/parseLong "1.5")  ;=? use parse-double
+(argmax [1 2])  ;=? (.indexOf xs (apply max xs))
+(stddev [1 2])  ;=? for a population; of a sample
+(variance [1 2])  ;=? for a population; of a sample
+(math/abs -1)  ;=? write (abs …) without a namespace
+(some 1 [1 2])  ;=? the set #{x} finds the value x
+(filter 1 [1 2])  ;=? the set #{x} finds the value x
+(map 1 [1 2])  ;=? pass a function
+(.setScale 1.005M 2 HALF_UP)  ;=? write RoundingMode/HALF_UP
+(ChronoUnit/DAYS (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? write (.between ChronoUnit/DAYS a b)
+(join data/rows data/rows :n)  ;=? an index of one side
 
 ;; Where tools are those of upstream servers.
 ;;tools call

@@ -172,6 +172,12 @@ pub fn less_eq(a: &Value, b: &Value) -> Res<bool> {
 
 #[cold]
 fn order(a: &Value, b: &Value) -> Res<Option<Ordering>> {
+    if let (Value::Str(x), Value::Str(y)) = (a, b)
+        && !(is_numeric(x.as_str()) && is_numeric(y.as_str()))
+    {
+        let message = format!("expected a number, got string{}", quoted(x.as_str()));
+        return Err(Error::new(ErrorKind::Type, message).hint(COMPARE_TEXT).into());
+    }
     check_number(a)?;
     check_number(b)?;
     Ok(compare_as_floats(a, b))
@@ -445,22 +451,29 @@ fn divided_by_zero() -> Box<Signal> {
     error.hint("look at the divisor first: (if (zero? d) nil (/ n d))").into()
 }
 
+/// How text is compared, and sorted from its end.
+const COMPARE_TEXT: &str = "texts, also dates as text are compared with compare, as in (neg? (compare a b)), and ordered by \
+                            sort, sort-by, max-by and min-by; (sort-by f #(compare %2 %1) coll) is the descending order";
+
+/// A short text, as messages show it.
+fn quoted(text: &str) -> String {
+    const SHOWN: usize = 24;
+    if text.len() <= SHOWN { format!(" {text:?}") } else { String::new() }
+}
+
+/// Whether a text is a number, so that comparing it with another as one makes sense.
+fn is_numeric(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok()
+}
+
 /// The error for an operand that is not a number, with the likely fix.
 #[cold]
 pub fn not_a_number(value: &Value) -> Box<Signal> {
-    const SHOWN: usize = 24;
-    let mut message = format!("expected a number, got {}", value.type_name());
-    if let Some(text) = value.as_str()
-        && text.len() <= SHOWN
-    {
-        message.push_str(&format!(" {text:?}"));
-    }
-    let error = Error::new(ErrorKind::Type, message);
+    let text = value.as_str().map(quoted).unwrap_or_default();
+    let error = Error::new(ErrorKind::Type, format!("expected a number, got {}{text}", value.type_name()));
     let hint = match value {
         Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
-        Value::Str(text) if is_dated(text.as_str()) => {
-            "dates as text are compared with compare, as in (neg? (compare a b)), and ordered by sort-by, max-by and min-by"
-        }
+        Value::Str(text) if is_dated(text.as_str()) => COMPARE_TEXT,
         Value::Str(_) => "turn text into a number first with parse-long or parse-double",
         Value::Time(_) => {
             "dates are no numbers: (.between ChronoUnit/DAYS a b) counts the days from a to b, (.plusDays d n) moves a date, \

@@ -132,10 +132,16 @@ impl Heap {
         // A native that makes much in small steps is stopped here. The census comes often enough that
         // what is fresh beyond this is not garbage from before.
         let made = self.live_bytes.saturating_add(self.fresh_bytes);
-        if METERED && made > self.limits.memory + self.limits.memory / 4 {
+        if METERED && made > self.limits.memory.saturating_add(self.slack()) {
             return Err(self.out_of_memory().into());
         }
         Ok(())
+    }
+
+    /// How much more than the memory may be made in small steps before a census says what of it is garbage. Counts free
+    /// garbage at once, so this much is rarely there.
+    fn slack(&self) -> usize {
+        self.limits.memory / 4
     }
 
     /// Charges fuel for work that is over: of what it left behind, a census may still find that it is garbage.
@@ -214,7 +220,10 @@ impl Heap {
             return Ok(());
         }
         let wanted = self.live_bytes.saturating_add(self.fresh_bytes).saturating_add(bytes);
-        if wanted > self.limits.memory {
+        // A small piece is a small step, whether it is asked for or reported: near the limit, a census for each would cost
+        // more than all the work.
+        let slack = if bytes <= self.limits.memory >> 10 { self.slack() } else { 0 };
+        if wanted > self.limits.memory.saturating_add(slack) {
             return Err(Signal::Reclaim(bytes).into());
         }
         self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
@@ -226,9 +235,13 @@ impl Heap {
         self.limits.memory.saturating_sub(self.live_bytes.saturating_add(self.fresh_bytes))
     }
 
-    /// Asks for `bytes` for what comes from outside, before it is made.
+    /// Asks for `bytes` for what comes from outside, before it is made. None of that is garbage, however small the pieces.
     pub fn take_room(&mut self, bytes: usize) -> Result<(), Error> {
-        self.reserve(bytes).map_err(|_| self.out_of_memory())
+        if METERED && bytes > self.room() {
+            return Err(self.out_of_memory());
+        }
+        self.allocated(bytes);
+        Ok(())
     }
 
     /// Reserves room for `count` values in a vector or list.

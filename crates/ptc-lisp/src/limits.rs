@@ -120,7 +120,9 @@ pub static ALL: &[Limit] = &[
         LimitUnit::Bytes,
         || Limits::default().memory as u64,
         "Live data: collections, strings, closures, cells, formats, patterns, exceptions, names, the code and text of \
-         programs that definitions keep, and the stack of calls, so it also bounds how deep calls nest. Large pieces are asked for before they are made.",
+         programs that definitions keep, and the stack of calls, so it also bounds how deep calls nest. \
+         Large pieces are asked for before they are made; small ones are counted once a sixteenth of the memory was made \
+         anew, so that what is garbage by then does not count.",
         ErrorKind::MemoryExceeded,
     ),
     set(

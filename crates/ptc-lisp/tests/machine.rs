@@ -4,6 +4,8 @@
 mod answer_use;
 #[path = "machine/edges.rs"]
 mod edges;
+#[path = "machine/near_limit.rs"]
+mod near_limit;
 #[path = "machine/parked.rs"]
 mod parked;
 

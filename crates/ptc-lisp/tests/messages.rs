@@ -93,7 +93,7 @@ fn values_that_are_not_functions() {
         (
             "(filter 5 [1])",
             "not_callable at 1:1: filter: 5 is not a function. \
-             Fix: pass a function, for example inc, :key or #(…)",
+             Fix: pass a function, for example inc, :key or #(…); the set #{x} finds the value x",
         ),
         (
             "(data/orders)",

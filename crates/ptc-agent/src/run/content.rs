@@ -299,10 +299,10 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, body }
 }
 
-/// The type of the answer, as models read it.
+/// The type of the answer, as models read it: with the hidden fields, which the model has to fill as well.
 pub(super) fn expected(node: &Node) -> String {
     let signature = node.agent.signature();
-    signature.map_or_else(|| ":any".to_owned(), |signature| signature.output.public().render(Style::Prompt))
+    signature.map_or_else(|| ":any".to_owned(), |signature| signature.output.render(Style::Prompt))
 }
 
 /// Issues with their places, as models read them.

@@ -139,9 +139,10 @@ pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
         ErrorKind::MemoryExceeded => {
             let most = machine.limits().memory;
             let message = format!("the inputs are more than fits the {most} bytes of memory of a program");
-            let words = most / 8 * 4;
+            // How much would do is not known: reading stops where the memory ends.
+            let words = most / 8;
             Error::new(error.kind, message).hint(format!(
-                "send less, or raise the option max_heap, which counts words of 8 bytes: max_heap={words}"
+                "send less, or raise the option max_heap, which counts words of 8 bytes, above {words}"
             ))
         }
         _ => error,

@@ -244,7 +244,7 @@ fn agents_2_definitions_may_fill_the_memory_and_are_named_when_they_do() {
     let small = Agent::builder("x").set("max_heap", &json!(2 << 20)).build().unwrap();
     let mut script = Script::new([
         rows("rows"),
-        code("(count (mapv (fn [x] (str x x x x)) rows))"),
+        code("(let [all (mapv (fn [x] (str x x x x)) rows)] [(count all) (first all)])"),
         code("(return (count rows))"),
     ]);
     let step = run(small, json!({}), &mut script);
@@ -262,7 +262,11 @@ fn inputs_that_do_not_fit_the_memory_end_the_run_with_the_option_that_raises_it(
     let step = run(agent(50_000), json!({"rows": rows.clone()}), &mut script);
     assert_eq!((reason(&step), script.requests.len()), ("memory_exceeded", 0), "{step:#?}");
     let message = step.fail.unwrap().message;
-    assert!(message.contains("inputs") && message.contains("max_heap=200000"), "{message}");
+    assert!(
+        message.contains("inputs")
+            && message.contains("max_heap, which counts words of 8 bytes, above 50000"),
+        "{message}"
+    );
     let step = run(agent(4_000_000), json!({"rows": rows}), &mut script);
     assert_eq!(step.value, json!(20_000), "{step:#?}");
 }

@@ -149,6 +149,18 @@ fn r7_37_hosts_and_programs_have_what_is_hidden() {
 }
 
 #[test]
+fn r7_37_a_wrong_answer_is_told_the_hidden_fields_that_it_must_have() {
+    let output = "{total :int, by {a :int, b :int?}, list [{id :int, _secret :string}], _raw :map?}";
+    let agent = Agent::builder("x").signature(&format!("() -> {output}")).build().unwrap();
+    let right = "(return {:total 1 :by {:a 1} :list [{:id 1 :_secret \"hush\"}] :_raw {}})";
+    let mut script = Script::new([code("(return {:total 1 :by {:a 1} :list [{:id 1}]})"), code(right)]);
+    run_with(agent, RunOptions::new(scripted()), &mut script);
+    let told = script.told(2);
+    assert!(told.contains(&format!("Expected: {output}")), "{told}");
+    assert!(told.contains("_secret"), "{told}");
+}
+
+#[test]
 fn d1_without_the_firewall_underscores_are_ordinary() {
     let fetch = Tool::new("fetch", |_| json!({"_secret": "in the open"}));
     let agent = Agent::builder("x").tool(fetch).firewall(false).build().unwrap();

@@ -75,6 +75,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("take-right last-n", "(take-last n coll)"),
     ("drop-right", "(drop-last n coll)"),
     ("first-n limit", "(take n coll)"),
+    ("sorted", "(sort coll), or (sort-by f coll)"),
     ("top top-n", "(take n (sort-by f > coll))"),
     ("skip offset", "(drop n coll)"),
     ("nth-or", "(nth coll index default)"),
@@ -85,7 +86,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("zip-with", "(map f a b)"),
     ("cross-join cartesian-product cross-product", "(for [a as b bs] [a b])"),
     (
-        "left-join inner-join hash-join join-by",
+        "left-join inner-join hash-join join-by join-on join-rows",
         "an index of one side, (into {} (map (juxt :id identity)) rows), and look each row up in it",
     ),
     ("cumsum cumulative-sum cumulative running-total running-sum prefix-sums scan", "(reductions + coll)"),
@@ -99,15 +100,20 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("mean average", "(avg coll), or (avg-by :key rows)"),
     ("median", "(let [s (vec (sort xs)) n (count s)] (/ (+ (s (quot (dec n) 2)) (s (quot n 2))) 2.0))"),
     ("mode", "(key (apply max-key val (frequencies coll)))"),
-    ("variance", "(let [m (avg xs)] (avg (map #(* (- % m) (- % m)) xs)))"),
+    (
+        "variance",
+        "(let [m (avg xs)] (avg (map #(* (- % m) (- % m)) xs))) for a population; of a sample the sum of the squares is \
+         divided by (dec (count xs))",
+    ),
     (
         "stddev std-dev stdev standard-deviation",
-        "(let [m (avg xs)] (Math/sqrt (avg (map #(* (- % m) (- % m)) xs))))",
+        "(let [m (avg xs)] (Math/sqrt (avg (map #(* (- % m) (- % m)) xs)))) for a population; of a sample the sum of the \
+         squares is divided by (dec (count xs))",
     ),
     ("percentile quantile", "(nth (vec (sort xs)) (long (* p (dec (count xs))))) with p from 0 to 1"),
     ("total sum-of", "(sum coll), or (sum-by :key rows)"),
-    ("argmax", "(max-by f coll)"),
-    ("argmin", "(min-by f coll)"),
+    ("argmax", "(max-by f coll) for the item, (.indexOf xs (apply max xs)) for its position"),
+    ("argmin", "(min-by f coll) for the item, (.indexOf xs (apply min xs)) for its position"),
     ("maximum", "(apply max coll), or (max-by :key rows)"),
     ("minimum", "(apply min coll), or (min-by :key rows)"),
     ("percent percentage", "(* 100.0 (/ part whole))"),
@@ -118,9 +124,14 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "(parse-double s)",
     ),
     (
-        "to-int to-integer to-long str->int str->long string->int",
+        "integer to-int to-integer to-long str->int str->long string->int",
         "(parse-long s) for text, (long x) for a number",
     ),
+    ("number", "(parse-long s) or (parse-double s) for text"),
+    ("decimal Decimal big-decimal to-decimal", "(bigdec x)"),
+    ("HALF_UP", "RoundingMode/HALF_UP"),
+    ("HALF_EVEN", "RoundingMode/HALF_EVEN"),
+    ("HALF_DOWN", "RoundingMode/HALF_DOWN"),
     ("round-to roundTo round2 to-fixed", PLACES),
     ("number-format currency format-currency", "(format \"%,.2f\" x)"),
     ("format-number cl-format", "(format \"%.2f\" x), (format \"%,d\" n)"),
@@ -140,7 +151,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("substring substr", "(subs s start end)"),
     ("upper uppercase to-upper upper-str", "(str/upper-case s)"),
     ("lower lowercase to-lower lower-str", "(str/lower-case s)"),
-    ("to-string to-str tostring toString number->string int->str", "(str x)"),
+    ("string to-string to-str tostring toString number->string int->str", "(str x)"),
     ("concat-strings string-concat strcat str-concat", "(str a b)"),
     ("string-join str-join join-strings", "(str/join \", \" coll)"),
     ("string-split str-split split-string", "(str/split s #\",\")"),
@@ -148,6 +159,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("pad-right right-pad rpad pad-end", "(format \"%-5s\" s)"),
     ("title-case capitalize-words", "(str/join \" \" (map str/capitalize (str/split s #\" \")))"),
     ("regex-match re-match re-search", "(re-find #\"…\" s), or re-matches for the whole text"),
+    ("regex regexp", "#\"…\", or (re-pattern s) for a pattern in a text"),
     ("re-test regex-test", "(boolean (re-find #\"…\" s))"),
     ("re-replace regex-replace re-sub", "(str/replace s #\"…\" \"…\")"),
     ("match", "(case x …), (cond …), or (re-find #\"…\" s) for text"),
@@ -163,6 +175,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("parse-date to-date string->date", "(LocalDate/parse s)"),
     ("date make-date", "(LocalDate/parse s), or (LocalDate/of year month day)"),
     ("datetime", "(LocalDateTime/parse s)"),
+    ("inst instant", "(Instant/parse s)"),
     (
         "format-date date-format date->string date-to-string",
         "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))",
@@ -328,6 +341,12 @@ const ARITIES: &[(&str, usize, &str)] = &[
     ("distinct", 2, "(distinct-by :key rows), or (distinct (concat a b))"),
     ("filter", 3, "(filter #(= (:key %) x) rows)"),
     ("sort", 3, "(sort-by :key > rows)"),
+    (
+        "join",
+        3,
+        "(str/join \", \" coll) for text; for rows make an index of one side, (into {} (map (juxt :id identity)) rows), and look \
+         each row up in it",
+    ),
 ];
 
 fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {

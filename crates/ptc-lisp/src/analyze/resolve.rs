@@ -161,6 +161,9 @@ impl Analyzer<'_> {
         if let Some(hint) = self.hidden_server(ns, local) {
             return Err(error.hint(hint));
         }
+        if registry().qualified(&format!("clojure.core/{local}")).is_some() {
+            return Err(error.hint(format!("write ({local} …) without a namespace")));
+        }
         let hint = match (suggest::closest(local, members.iter().copied()), meant::name(local)) {
             (Some(best), _) => format!("did you mean {ns}/{best}?"),
             (None, Some(hint)) => hint,

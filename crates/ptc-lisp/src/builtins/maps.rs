@@ -293,7 +293,11 @@ fn part_of_entry(item: &Value, at: usize) -> Res {
             let error =
                 Error::new(ErrorKind::Type, format!("expected a map, got items of {}", item.type_name()));
             Err(error
-                .hint("for pairs that are not map entries use (map first pairs) or (into {} pairs)")
+                .hint(match (item, at) {
+                    (Value::Map(_), 0) => "of a list of maps write (keys (first rows)), or (map keys rows)",
+                    (Value::Map(_), _) => "of a list of maps write (vals (first rows)), or (map vals rows)",
+                    _ => "for pairs that are not map entries use (map first pairs) or (into {} pairs)",
+                })
                 .into())
         }
     }

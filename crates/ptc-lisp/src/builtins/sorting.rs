@@ -78,7 +78,9 @@ fn by_number(a: &Value, b: &Value) -> Result<Ordering, Error> {
     for value in [a, b] {
         if !matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) {
             let error = Error::new(ErrorKind::Type, format!("expected numbers, got {}", value.type_name()));
-            return Err(error.hint("sort other values without a comparator, or with compare"));
+            return Err(error.hint(
+                "sort other values without a comparator, or with compare; #(compare %2 %1) is the descending order",
+            ));
         }
     }
     Ok(compare_numbers(a, b).unwrap_or(Ordering::Equal))

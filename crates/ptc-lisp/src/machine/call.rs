@@ -254,7 +254,9 @@ impl Machine {
             error.function.get_or_insert_with(|| entry.local.to_owned());
         }
         if error.kind == ErrorKind::NotCallable {
-            error.hint = Some("pass a function, for example inc, :key or #(…)".to_owned());
+            let looks = entry.params().contains("pred");
+            let value = if looks { "; the set #{x} finds the value x" } else { "" };
+            error.hint = Some(format!("pass a function, for example inc, :key or #(…){value}"));
         }
         if error.kind == ErrorKind::Type && error.hint.is_none() {
             error.hint = advice::for_type_error(entry, &error.message);
@@ -477,6 +479,9 @@ fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
         }
         Value::Type(name) if heap.names.text(*name).ends_with("Exception") => {
             error.hint("write (ex-info \"message\" {}), or (Exception. \"message\") with a point")
+        }
+        Value::Time(time) if time.type_name() == "ChronoUnit" => {
+            error.hint("write (.between ChronoUnit/DAYS a b)")
         }
         _ => error,
     }

@@ -42,10 +42,12 @@ pub(super) struct Census {
 
 /// How much may be fresh before the next census. It costs time in proportion to what is live, so it waits
 /// for twice as much; but never for more than a quarter of what is left, so that garbage cannot pass for
-/// data that a native makes.
+/// data that a native makes. Where little is left it waits for a sixteenth of the memory all the same, or a program near
+/// the limit would count more than it works: that much is fresh, not live, and natives may go further still (see
+/// `Heap::work`).
 pub(super) fn next_census(limits: &Limits, live: usize) -> usize {
     let room = limits.memory.saturating_sub(live);
-    (room / 4).min(live.saturating_mul(2).max(16 << 20)).max(1 << 16)
+    (room / 4).min(live.saturating_mul(2).max(16 << 20)).max(limits.memory / 16).max(1 << 16)
 }
 
 /// Bytes of a value by itself, with everything that it holds.

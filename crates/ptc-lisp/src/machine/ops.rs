@@ -7,7 +7,7 @@ use super::fiber::Handler;
 use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
-use crate::builtins::lookup::{find_exact, get_or, take_slot};
+use crate::builtins::lookup::{check_updates_no_rows, find_exact, get_or, take_slot};
 use crate::builtins::pipeline;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
@@ -133,6 +133,7 @@ impl Machine {
                 None => Err(crate::heap::not_seqable(self.at(base, src)).into()),
             },
             Op::TakeSlot { dst, map, key } => {
+                check_updates_no_rows(self.at(base, map), self.at(base, key))?;
                 let value = self.take_slot(base, map, key);
                 self.put(base, dst, value)
             }

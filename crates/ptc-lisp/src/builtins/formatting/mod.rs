@@ -19,7 +19,7 @@ use super::{Builtin, args, native, shown};
 use crate::arith;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::signal::Res;
+use crate::signal::{Res, Signal};
 use crate::value::Value;
 use crate::value::hash::stable_hash;
 use crate::value::text::{byte_offset, char_count, is_character};
@@ -47,13 +47,23 @@ pub(super) static TABLE: &[Builtin] = &[
 
 fn format(heap: &mut Heap, args: &mut [Value]) -> Res {
     shown::of_arguments(heap, "clojure.core/format", args)?;
-    let template = args::text(args, 0)?;
+    let template = template(args)?;
     Ok(Value::string(formatted(heap, template, &args[1..])?))
+}
+
+/// The template, which comes first.
+fn template(args: &[Value]) -> Res<&str> {
+    args::text(args, 0).map_err(|signal| match (*signal, args.get(1).and_then(Value::as_str)) {
+        (Signal::Raise(error), Some(text)) if text.contains('%') => {
+            error.hint("the arguments look swapped: write (format \"%.2f\" x)").into()
+        }
+        (signal, _) => signal.into(),
+    })
 }
 
 fn printf(heap: &mut Heap, args: &mut [Value]) -> Res {
     shown::of_arguments(heap, "clojure.core/printf", args)?;
-    let template = args::text(args, 0)?;
+    let template = template(args)?;
     let text = formatted(heap, template, &args[1..])?;
     heap.print(&text)?;
     Ok(Value::Nil)

@@ -357,6 +357,10 @@ fn parse_integer(args: &[Value], width: Width) -> Res {
     let text = args::text(args, 0)?;
     match i64::from_str_radix(text, radix) {
         Ok(int) if width.fits(int) => Ok(Value::Int(int)),
+        _ if text.contains('.') && text.parse::<f64>().is_ok() => {
+            let hint = "use parse-double for a number with a fraction; (long x) drops the fraction";
+            Err(not_a_number(text, width.name(), hint).into())
+        }
         _ => Err(not_a_number(text, width.name(), hint).into()),
     }
 }

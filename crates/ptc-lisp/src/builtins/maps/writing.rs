@@ -181,12 +181,22 @@ pub(super) fn dissoc_exact(heap: &mut Heap, args: &mut [Value]) -> Res {
             Ok(Value::Map(body))
         }
         Value::Sorted(body) if !body.is_set => sorted::remove(heap, args),
-        Value::Vec(_) => {
+        Value::Vec(body) => {
             let error = args::wrong(args, 0, "a map");
-            Err(error.hint("to drop an item of a vector use subvec or filterv").into())
+            let of_rows = matches!(body.items.first(), Some(Value::Map(_)));
+            let hint =
+                match of_rows && args[1..].iter().any(|key| matches!(key, Value::Kw(_) | Value::Str(_))) {
+                    true => "to drop a key of every row write (map #(dissoc % :key) rows)",
+                    false => "to drop an item of a vector use subvec or filterv",
+                };
+            Err(error.hint(hint).into())
         }
         Value::Set(_) | Value::Sorted(_) => {
             Err(args::wrong(args, 0, "a map").hint("use disj for sets").into())
+        }
+        Value::Seq(body) if matches!(body.as_slice().first(), Some(Value::Map(_))) => {
+            let hint = "to drop a key of every row write (map #(dissoc % :key) rows)";
+            Err(args::wrong(args, 0, "a map or nil").hint(hint).into())
         }
         _ => args::fail(args, 0, "a map or nil"),
     }
