@@ -338,7 +338,7 @@
 (defn f [x] (pmap f [x x]))
 (f 1)
 
-;; == pmap over very many => fuel_exceeded
+;; == pmap over very many => memory_exceeded
 (count (pmap inc (range 10000000)))
 
 ;; == pmap over an endless sequence => fuel_exceeded
@@ -405,7 +405,7 @@
 ;; == reduce-kv over a large map for ever => fuel_exceeded
 (let [m (zipmap (range 10000) (range))] (loop [] (reduce-kv (fn [a k v] (+ a v)) 0 m) (recur)))
 
-;; == re-seq results kept => fuel_exceeded
+;; == re-seq results kept => memory_exceeded
 (loop [xs []] (recur (conj xs (doall (re-seq #"\w" "some text to be cut into letters")))))
 
 ;; == volatile swaps for ever => fuel_exceeded

@@ -42,7 +42,7 @@
 (defn deep [n] (if (zero? n) 0 (+ 1 (deep (dec n)))))
 (deep 10000)
 
-;; == recursion through map => fuel_exceeded
+;; == recursion through map => memory_exceeded
 (defn f [x] (map f [x x]))
 (f 1)
 
@@ -67,7 +67,7 @@
 ;; == an endless loop in a sort key => fuel_exceeded
 (sort-by (fn [x] (while true nil)) [3 1 2])
 
-;; == recursion through a sorted map's comparator => fuel_exceeded
+;; == recursion through a sorted map's comparator => memory_exceeded
 (defn by [a b] (do (get (sorted-map-by by a 1 b 2) a) -1))
 (sorted-map-by by 1 1 2 2)
 
@@ -79,7 +79,7 @@
 ;; == swap! whose function never ends => fuel_exceeded
 (swap! (atom 0) (fn [x] (loop [] (recur))))
 
-;; == a watch that swaps its atom => fuel_exceeded
+;; == a watch that swaps its atom => memory_exceeded
 (def a (atom 0))
 (add-watch a :again (fn [_ _ _ new] (swap! a inc)))
 (swap! a inc)
@@ -90,7 +90,7 @@
 (set-validator! a check)
 (reset! a 1)
 
-;; == a regex replacement function that replaces => fuel_exceeded
+;; == a regex replacement function that replaces => memory_exceeded
 (defn f [m] (clojure.string/replace m #"a" f))
 (f "a")
 
@@ -122,7 +122,7 @@
 ;; == drop-while that never stops => fuel_exceeded
 (first (drop-while pos? (iterate inc 1)))
 
-;; == a lazy sequence that hands over to another for ever => fuel_exceeded
+;; == a lazy sequence that hands over to another for ever => memory_exceeded
 (defn f [] (lazy-seq (f)))
 (first (f))
 
@@ -130,7 +130,7 @@
 (def xs (lazy-seq (cons (first xs) nil)))
 (first xs)
 
-;; == a lazy sequence built on its own tail => fuel_exceeded
+;; == a lazy sequence built on its own tail => memory_exceeded
 (def fibs (lazy-cat [0 1] (map + fibs (rest fibs))))
 (count fibs)
 
@@ -143,7 +143,7 @@
 ;; == concat stacked to the left => fuel_exceeded
 (first (reduce (fn [s x] (concat s [x])) [] (range 3000)))
 
-;; == lazy concat stacked to the left => fuel_exceeded
+;; == lazy concat stacked to the left => memory_exceeded
 (first (reduce (fn [s x] (lazy-cat s (iterate inc x))) (lazy-seq nil) (range 100000)))
 
 ;; == trampoline for ever => fuel_exceeded

@@ -243,7 +243,7 @@
 ;; == interleave of endless sequences => fuel_exceeded
 (vec (interleave (range) (cycle [1 2]) (iterate inc 1)))
 
-;; == a held head of many lazy sequences => fuel_exceeded
+;; == a held head of many lazy sequences => memory_exceeded
 (def xss (mapv (fn [i] (map inc (iterate inc i))) (range 1000)))
 (mapv (fn [xs] (nth xs 10000)) xss)
 

@@ -342,6 +342,7 @@ fn all_variables_of_threads_are_known_to_lead_nowhere() {
         // Numbers, and who is asked whether to go on, which a machine sets before it runs.
         ("ptc-lisp/src/value/ledger.rs", "INTERRUPT"),
         ("ptc-lisp/src/value/ledger.rs", "LIMIT"),
+        ("ptc-lisp/src/value/ledger.rs", "LOOKS_UP_AT"),
         ("ptc-lisp/src/value/ledger.rs", "USED"),
         // Values that nobody has any more.
         ("ptc-lisp/src/value/seq.rs", "DROP_DEPTH"),

@@ -193,8 +193,9 @@ fn a_store_of_an_earlier_version_gets_an_id_when_it_is_opened() {
     let place = folder.file("store.db");
     let made = Store::open(&place).expect("opens");
     made.write("migrations", |tx| {
-        tx.batch("DROP TABLE ptc_identity")?;
-        tx.run("DELETE FROM ptc_migrations WHERE name = ?1", cells!["identity"])
+        tx.batch("DROP TABLE ptc_settled; DROP TABLE ptc_identity")?;
+        let first = tx.number("SELECT number FROM ptc_migrations WHERE name = ?1", cells!["identity"])?;
+        tx.run("DELETE FROM ptc_migrations WHERE number >= ?1", cells![first])
     })
     .expect("as it was before");
     let id = Store::open(&place).expect("opens").id().to_owned();

@@ -60,9 +60,13 @@ pub async fn request(simulation: Simulation, request: Request) {
 /// Has one or two people decide, who may not agree.
 fn decisions(simulation: &Simulation, owner: &'static str, ticket: &str) {
     let people = 1 + simulation.shared.lock().random.below(2);
-    for _ in 0..people {
-        let decision = *simulation.shared.lock().random.pick(&Decision::ALL);
-        let decide = Decide { owner, ticket: ticket.to_owned(), decision };
+    for number in 0..people {
+        let (decision, keyed) = {
+            let mut state = simulation.shared.lock();
+            (*state.random.pick(&Decision::ALL), state.random.below(2) == 0)
+        };
+        let key = keyed.then(|| format!("{ticket} by {number}"));
+        let decide = Decide { owner, ticket: ticket.to_owned(), decision, key };
         simulation.spawner.spawn(Of::Client, 0, person(simulation.clone(), decide));
     }
 }
@@ -83,7 +87,9 @@ async fn person(simulation: Simulation, mut decide: Decide) {
             Some(Said::Over(_)) => return,
             // What was decided before is decided again.
             Some(Said::Decided(before)) => {
-                decide.decision = Decision::named(&before).unwrap_or(decide.decision)
+                decide.decision = Decision::named(&before).unwrap_or(decide.decision);
+                // Another decision is another request.
+                decide.key = decide.key.map(|key| format!("{key} again"));
             }
             _ => {}
         }

@@ -7,10 +7,12 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
-use ptc_store::StoreError;
+use ptc_store::requests::{Began, NewRequest, Reply};
 use ptc_store::tickets::{NewTicket, Ruling, SCOPE, TakenTicket, TicketError, Waiting};
+use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
 
+use crate::fault::Fault;
 use crate::messages::{Decide, Decision, EDITED, LEFT, Said};
 use crate::programs;
 use crate::server::{Ended, Lasting, Server, Work};
@@ -35,6 +37,8 @@ struct Decided {
     decision: Decision,
     at: i64,
     taken: TakenTicket,
+    /// The request under a key that decided.
+    request: Option<Lease>,
 }
 
 impl Decided {
@@ -45,8 +49,36 @@ impl Decided {
 }
 
 impl Server {
-    /// Goes on with a program, as `Engine::take_and_go` does.
+    /// Decides, as `Engine::handle_once` does if there is a key.
     pub async fn decide(self: &Rc<Self>, party: u64, asked: &Decide) -> Said {
+        let Some(scope) = asked.scope() else { return self.take_and_go(party, asked, None).await };
+        let (named, digest) = (scope.clone(), asked.decision.name());
+        let begun = self.ask(party, move |server| {
+            let new = NewRequest { scope: &named, tool: "lisp_approve", digest: digest.as_bytes() };
+            server.journal.requests().begin(&new, lease_ms())
+        });
+        let lease = match begun.await {
+            Some(Ok(Began::Held { lease, .. })) => lease,
+            Some(Ok(Began::Done(ended))) => return Said::Ended(ended),
+            Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
+            Some(Ok(Began::Another)) => return Said::Over("the key belongs to another request"),
+            Some(Err(_)) | None => return Said::Again("it cannot be written down"),
+        };
+        self.note(party, || format!("begins {scope}"));
+        let renewing = self.renew(party, Lasting::Request(lease.clone()));
+        let apart = self.shared.has(Fault::DecisionApart);
+        let said = self.take_and_go(party, asked, (!apart).then(|| lease.clone())).await;
+        drop(renewing);
+        if let (true, Said::Ended(ended)) = (apart, &said) {
+            let _ = self.keep(party, &lease, ended).await;
+        }
+        // One that has its reply is left alone.
+        self.give_back(party, lease).await;
+        said
+    }
+
+    /// Goes on with a program, as `Engine::take_and_go` does, for a request that is held if there is a key.
+    async fn take_and_go(self: &Rc<Self>, party: u64, asked: &Decide, request: Option<Lease>) -> Said {
         let (id, owner) = (asked.ticket.clone(), asked.owner);
         let Some(permit) = self.permit(owner).await else { return Said::Again("too many programs run") };
         let wanted = id.clone();
@@ -61,7 +93,7 @@ impl Server {
         let name = asked.decision.name();
         self.note(party, || format!("takes {id} to {name}{}", if taken.again { " again" } else { "" }));
         if taken.decided == LEFT {
-            return self.settle(party, taken, json!({"decision": LEFT}), None).await;
+            return self.settle(party, (taken, request), json!({"decision": LEFT}), None).await;
         }
         let scope = format!("{SCOPE}{id}");
         let journal = self.journal_of(party, Held::Ticket(taken.lease.clone()), &scope, taken.again).await;
@@ -72,12 +104,12 @@ impl Server {
         let renewing = self.renew(party, Lasting::Ticket(taken.lease.clone()));
         // Who goes on with a ticket goes on to the end: what it may still do is for the journal to say.
         let work = Work { party, scope, journal, lost: Rc::default() };
-        let mut decided = Decided { decision: asked.decision, at: 0, taken };
+        let mut decided = Decided { decision: asked.decision, at: 0, taken, request };
         let went = self.go_on(&work, &waiting, &mut decided, permit).await;
         drop(renewing);
         match went {
             Went::Noted(ended) => Said::Ended(ended),
-            Went::Over(ended) => self.settle(party, decided.taken, ended, None).await,
+            Went::Over(ended) => self.settle(party, (decided.taken, decided.request), ended, None).await,
             Went::Waits(dump) => self.wait_again(party, owner, decided, &waiting, dump).await,
             Went::Unkept => {
                 self.leave_open(party, decided.taken).await;
@@ -158,7 +190,7 @@ impl Server {
             }
         };
         let ended = decided.ended("value", value.clone());
-        let receipt = Receipt::Ticket(decided.taken.lease.clone(), ended.clone());
+        let receipt = Receipt::Ticket(decided.taken.lease.clone(), ended.clone(), decided.request.clone());
         match self.commit(work.party, &taken, &machine, &value, receipt).await {
             Ok(()) => Went::Noted(ended),
             Err(_) => Went::Unkept,
@@ -205,21 +237,22 @@ impl Server {
         let (id, expires_ms) = self.new_ticket(waiting.about["key"].as_str().unwrap_or_default());
         let ended = decided.ended("next", id.as_str().into());
         let next = Next { id, owner, expires_ms, dump, about: waiting.about.clone() };
-        self.settle(party, decided.taken, ended, Some(next)).await
+        self.settle(party, (decided.taken, decided.request), ended, Some(next)).await
     }
 
     /// Notes what came of a ticket, as `settle` does.
     async fn settle(
         self: &Rc<Self>,
         party: u64,
-        taken: TakenTicket,
+        (taken, request): (TakenTicket, Option<Lease>),
         ended: Json,
         next: Option<Next>,
     ) -> Said {
         let (noted, lease) = (ended.clone(), taken.lease.clone());
         let done = self.ask(party, move |server| {
             let next = next.as_ref().map(Next::row);
-            server.tickets.done(&lease, &noted, next.as_ref())
+            let reply = request.as_ref().map(|lease| Reply { lease, answer: &noted });
+            server.tickets.done_along(&lease, &noted, next.as_ref(), reply.as_ref())
         });
         let done = done.await;
         self.note(party, || format!("notes the end of its ticket: {done:?}"));
@@ -232,6 +265,11 @@ impl Server {
             Some(Err(TicketError::Store(_))) => {
                 self.leave_open(party, taken).await;
                 Said::Again("its end cannot be written down")
+            }
+            Some(Err(TicketError::Lost)) => {
+                // If it is the request that was lost, whoever took it over goes on with the ticket.
+                self.leave_open(party, taken).await;
+                Said::Again("another server has taken it over")
             }
             other => refused(other.map(|it| it.map(drop))),
         }

@@ -30,6 +30,8 @@ pub enum Fault {
     ReleaseUnfenced,
     /// A session and the reply to whoever changed it are two transactions.
     ReceiptApart,
+    /// The end of a ticket and the reply to whoever decided under a key are two transactions.
+    DecisionApart,
     /// Whoever goes on with a ticket after a crash may decide otherwise.
     DecisionForgotten,
     /// A ticket is ended by whoever went on with it, also by one that was replaced.
@@ -63,6 +65,7 @@ impl Fault {
         Fault::SessionTakenWhileHeld,
         Fault::ReleaseUnfenced,
         Fault::ReceiptApart,
+        Fault::DecisionApart,
         Fault::DecisionForgotten,
         Fault::TicketEndedByReplaced,
         Fault::ReadsForgotten,

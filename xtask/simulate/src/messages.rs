@@ -40,6 +40,15 @@ pub struct Decide {
     pub owner: &'static str,
     pub ticket: String,
     pub decision: Decision,
+    /// The key under which it may come again, if it has one.
+    pub key: Option<String>,
+}
+
+impl Decide {
+    /// What the store knows its request by, if it has a key.
+    pub fn scope(&self) -> Option<String> {
+        self.key.as_ref().map(|key| format!("request:{}:{key}", self.owner))
+    }
 }
 
 /// What is decided.

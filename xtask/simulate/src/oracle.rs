@@ -111,6 +111,9 @@ impl Oracle {
                 continue;
             };
             changed(&mut self.holders, state, old, row);
+            if row.kind == Kind::Ticket && row.version == USED && old.version != USED {
+                self.replies_with(state, row);
+            }
         }
         for (_, gone) in before.iter().filter(|(key, _)| !self.rows.contains_key(*key)) {
             if gone.ended.is_some() {
@@ -121,6 +124,23 @@ impl Oracle {
             }
         }
         self.is_there(state);
+    }
+
+    /// Whoever ends a ticket for a request under a key has replied to it in the same step: otherwise the key would never have a
+    /// reply.
+    fn replies_with(&self, state: &mut State, ticket: &Leased) {
+        let acting = state.acting;
+        let own = |(key, holder): &(&(Kind, String, i64), &u64)| key.0 == Kind::Request && **holder == acting;
+        for ((_, scope, _), _) in self.holders.iter().filter(own) {
+            let has_reply =
+                self.rows.get(&(Kind::Request, scope.clone())).is_some_and(|row| row.ended.is_some());
+            if !has_reply {
+                let ticket = &ticket.id;
+                state.violated(|| {
+                    format!("one reply per key: {ticket} came to its end by {scope}, which has no reply")
+                });
+            }
+        }
     }
 
     /// A call came to its end, and nothing went wrong: whoever comes next does not wait for a lease to run out.

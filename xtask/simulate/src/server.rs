@@ -307,7 +307,7 @@ impl Server {
         kept
     }
 
-    async fn give_back(self: &Rc<Self>, party: u64, lease: Lease) {
+    pub async fn give_back(self: &Rc<Self>, party: u64, lease: Lease) {
         if self.shared.has(Fault::LeaseKept) {
             return;
         }

@@ -135,14 +135,18 @@ impl Server {
 #[derive(Clone)]
 pub enum Receipt {
     Request(Lease, Json),
-    Ticket(Lease, Json),
+    /// With a ticket, and with the request that decided about it.
+    Ticket(Lease, Json, Option<Lease>),
 }
 
 impl Receipt {
     fn along(&self) -> Along<'_> {
         match self {
             Receipt::Request(lease, answer) => Along::Reply(Reply { lease, answer }),
-            Receipt::Ticket(lease, ended) => Along::Ticket(lease, ended, None),
+            Receipt::Ticket(ticket, ended, request) => {
+                let reply = request.as_ref().map(|lease| Reply { lease, answer: ended });
+                Along::Ticket(ticket, ended, reply)
+            }
         }
     }
 }

@@ -229,7 +229,7 @@ impl Default for Settings {
             program_timeout: Duration::from_millis(1_000),
             program_memory_bytes: 64 << 20,
             programs_memory_bytes: usize::try_from(crate::options::programs_memory()).unwrap_or(usize::MAX),
-            caps: Caps::default(),
+            caps: Caps { start_wait: Some(Duration::from_millis(500)), ..Caps::default() },
             read_only: false,
             catalog: CatalogText::default(),
             payloads: Payloads::default(),

@@ -48,6 +48,15 @@ impl Drop for Folder {
     }
 }
 
+/// A folder for what servers of others keep. The command keeps nothing there, because a file stands in the place of its
+/// folder: no test sees what another one had.
+fn cache() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("ptc"), "").unwrap();
+    folder
+}
+
 /// The command, in an environment without settings.
 pub fn ptc(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
@@ -59,8 +68,7 @@ pub fn ptc(args: &[&str]) -> Command {
     command
         .env("XDG_STATE_HOME", state)
         .env("HOME", "/nonexistent")
-        // Nothing can be kept there, so that no test sees what another one had.
-        .env("XDG_CACHE_HOME", "/dev/null")
+        .env("XDG_CACHE_HOME", cache())
         .env_remove("XDG_CONFIG_HOME")
         .arg("mcp")
         .args(args);

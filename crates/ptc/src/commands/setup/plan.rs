@@ -1,6 +1,6 @@
 //! What a setup does at each place of a file where servers stand: which of them move, and which stay and why.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -105,8 +105,8 @@ impl File<'_> {
         Ok(whole)
     }
 
-    /// The servers at all places of a text.
-    fn all_servers(&self, text: &str) -> anyhow::Result<Vec<(Vec<String>, Map<String, Json>)>> {
+    /// The servers of a text, by the keys of their places.
+    fn all_servers(&self, text: &str) -> anyhow::Result<BTreeMap<Vec<String>, Map<String, Json>>> {
         let spots = file::spots(self.client, &self.place.scope, text)?.into_iter();
         spots.map(|spot| Ok((spot.keys.clone(), file::servers(self.client, text, &spot)?))).collect()
     }
