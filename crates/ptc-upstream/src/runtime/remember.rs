@@ -28,7 +28,7 @@ const LINE: usize = 200;
 /// What a file has.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct RememberedCatalog {
     version: u32,
     description: String,
     tools: Vec<(String, String)>,
@@ -51,7 +51,7 @@ pub(super) fn load(file: &Path, config: &UpstreamConfig) -> Option<Arc<Server>> 
     let is_small =
         std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST_BYTES);
     let text = std::fs::read(file).ok().filter(|_| is_small)?;
-    let stored: Stored = serde_json::from_slice(&text).ok()?;
+    let stored: RememberedCatalog = serde_json::from_slice(&text).ok()?;
     if stored.version != VERSION || stored.tools.len() > TOOLS {
         return None;
     }
@@ -78,7 +78,8 @@ pub(super) fn save(file: &Path, server: &Server) -> io::Result<()> {
         (one_line(&tool.def.name, NAME), line)
     };
     let tools: Vec<(String, String)> = listed.iter().map(tool).collect();
-    let stored = Stored { version: VERSION, description: one_line(&server.description, LINE), tools };
+    let stored =
+        RememberedCatalog { version: VERSION, description: one_line(&server.description, LINE), tools };
     let text = serde_json::to_vec(&stored)?;
     if text.len() as u64 > MOST_BYTES || stored.tools.len() > TOOLS {
         return std::fs::remove_file(file);
