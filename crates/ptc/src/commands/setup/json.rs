@@ -16,8 +16,8 @@ pub fn object(text: &str, keys: &[String]) -> anyhow::Result<Map<String, Json>> 
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
+    ObjectPlace::find(text, keys)?;
     let Some(place) = at(&root(text)?, keys) else { return Ok(Map::new()) };
-    no_name_twice(text, keys)?;
     match place.to_serde_value() {
         Some(Json::Object(fields)) => Ok(fields),
         _ => bail!("its servers cannot be read"),
@@ -76,15 +76,23 @@ impl ObjectPlace {
         let Some(mut at) = parsed.value.as_ref() else { return Ok(None) };
         for key in keys {
             let Value::Object(object) = at else { return Ok(None) };
-            let Some(next) = object.properties.iter().find(|entry| named(&entry.name) == key) else {
-                return Ok(None);
-            };
+            let mut found = object.properties.iter().filter(|entry| named(&entry.name) == key);
+            let Some(next) = found.next() else { return Ok(None) };
+            if found.next().is_some() {
+                bail!(twice(key));
+            }
             at = &next.value;
         }
         let Value::Object(object) = at else { return Ok(None) };
-        let entries = object.properties.iter();
-        let entries = entries.map(|entry| (named(&entry.name).to_owned(), entry.start()..entry.end()));
-        Ok(Some(ObjectPlace { range: object.start()..object.end(), entries: entries.collect() }))
+        let mut entries: Vec<(String, Range<usize>)> = Vec::new();
+        for entry in &object.properties {
+            let name = named(&entry.name);
+            if entries.iter().any(|(other, _)| other == name) {
+                bail!(twice(name));
+            }
+            entries.push((name.to_owned(), entry.start()..entry.end()));
+        }
+        Ok(Some(ObjectPlace { range: object.start()..object.end(), entries }))
     }
 
     /// These entries as they are written: with what stands between them, where nothing else does.
@@ -101,32 +109,9 @@ impl ObjectPlace {
     }
 }
 
-/// Clients take the last of two entries of one name, and an undo would have to know which is which.
-fn no_name_twice(text: &str, keys: &[String]) -> anyhow::Result<()> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| anyhow!("it is not JSON: {error}"))?;
-    let mut at = parsed.value.as_ref();
-    for key in keys.iter().map(Some).chain([None]) {
-        let Some(Value::Object(object)) = at else { return Ok(()) };
-        let names = object.properties.iter().map(|entry| named(&entry.name));
-        let twice = match key {
-            Some(key) => names.filter(|name| name == key).nth(1),
-            None => names
-                .clone()
-                .enumerate()
-                .find(|(at, name)| names.clone().take(*at).any(|other| other == *name))
-                .map(|(_, name)| name),
-        };
-        if let Some(name) = twice {
-            bail!("its key {name:?} stands there twice; leave one");
-        }
-        at = object
-            .properties
-            .iter()
-            .find(|entry| Some(named(&entry.name)) == key.map(String::as_str))
-            .map(|entry| &entry.value);
-    }
-    Ok(())
+/// Clients take the last of two entries of one name, and an undo could not tell which is which.
+fn twice(name: &str) -> String {
+    format!("its key {name:?} stands there twice; leave one")
 }
 
 fn named<'n>(name: &'n ObjectPropName<'n>) -> &'n str {
