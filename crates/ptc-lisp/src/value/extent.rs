@@ -150,6 +150,11 @@ impl Visitor for ExtentCount<'_> {
                 let around = "#error {:message \"\", :data }".len() + 2 * body.error.message.len();
                 return self.text(value, &body.data, around);
             }
+            // Any number of integers in a few bytes of memory: counted, not walked.
+            Value::Range(range) => {
+                let items = usize::try_from(range.count).unwrap_or(usize::MAX);
+                self.add(items.saturating_mul(ELEMENT).saturating_add(2))?;
+            }
             // Text shows an array like other cells.
             Value::Cell(_) if self.texts > 0 => self.opaque(value)?,
             _ => match Parts::of(value) {

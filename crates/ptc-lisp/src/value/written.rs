@@ -14,7 +14,7 @@ use hashbrown::HashSet;
 use super::Value;
 use super::meter::Sizes;
 use super::print::{float_text, is_readable_keyword};
-use super::seq::{Spine, spine};
+use super::seq::{RangeObj, Spine, spine};
 use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use crate::names::Names;
 
@@ -154,6 +154,11 @@ impl Visitor for TextCount<'_> {
             Value::Lazy(_) | Value::Cons(_) if matches!(spine(value).0, Spine::Circular) => {
                 self.add(self.limit.saturating_add(1))?
             }
+            // Any number of integers in a few bytes of memory: counted, not walked.
+            Value::Range(range) => {
+                let between = usize::try_from(range.count).unwrap_or(usize::MAX);
+                self.add(range_digits(range).saturating_add(between).saturating_add(1))?;
+            }
             _ => match Parts::of(value) {
                 Some(parts) => {
                     let is_set =
@@ -206,6 +211,28 @@ fn digits(int: i64) -> usize {
     sign + int.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
+/// The digits and signs of all integers of a range.
+fn range_digits(range: &RangeObj) -> usize {
+    let count = i128::from(range.count);
+    // How many of them are at least `bound`, if that is positive, or at most, if it is negative.
+    let beyond = |bound: i128| {
+        let sign = bound.signum();
+        let (start, step) = (sign * i128::from(range.start), sign * i128::from(range.step));
+        let distance = bound.abs() - start;
+        match (distance <= 0, step > 0) {
+            (true, true) => count,
+            (false, false) => 0,
+            // Those from here on.
+            (false, true) => (count - (distance + step - 1) / step).max(0),
+            // Those up to here.
+            (true, false) => (distance / step + 1).min(count),
+        }
+    };
+    let powers = std::iter::successors(Some(10_i128), |power| power.checked_mul(10)).take(18);
+    let digits: i128 = powers.map(|power| beyond(power) + beyond(-power)).sum();
+    usize::try_from(count + digits + beyond(-1)).unwrap_or(usize::MAX)
+}
+
 /// A string with its quotes and escapes.
 fn quoted(text: &str) -> usize {
     let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\n' | b'\t' | b'\r' | 0x8 | 0xc);
@@ -229,6 +256,25 @@ mod tests {
         for value in [texts, numbers, floats, map, Value::vector(Vec::new()), Value::map_of([])] {
             assert_eq!(written(&value, &names, usize::MAX), pr_str(&value, &names).len());
         }
+    }
+
+    #[test]
+    fn a_range_counts_as_many_bytes_as_its_text_without_a_walk() {
+        let names = Names::default();
+        for start in [-1_001, -100, -99, -9, -1, 0, 1, 9, 10, 99, 100, 12_345, i64::MAX / 2] {
+            for step in [-1_000, -99, -10, -3, -1, 1, 2, 7, 90, 1_000, 123_456_789] {
+                for count in [1, 2, 3, 10, 11, 100, 101, 250] {
+                    let range = RangeObj::value(start, step, count);
+                    let text = pr_str(&range, &names);
+                    assert_eq!(written(&range, &names, usize::MAX), text.len(), "{start} {step} {count}");
+                }
+            }
+        }
+        // All integers: as many nobody could walk.
+        let all = RangeObj::value(i64::MIN, 1, u64::MAX);
+        assert_eq!(written(&all, &names, usize::MAX), usize::MAX);
+        let some = RangeObj::value(0, 1, 1_000_000_000);
+        assert_eq!(written(&some, &names, usize::MAX), 9_888_888_891);
     }
 
     #[test]
