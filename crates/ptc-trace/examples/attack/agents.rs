@@ -1,6 +1,7 @@
 //! Programs as replies of models: an agent, and one that it may call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ptc_agent::model::{Llm, ModelError, Reply, Request};
 use ptc_agent::{
@@ -30,7 +31,7 @@ pub fn run(job: &Job, tally: &mut Tally) {
         let options = Options { policy: Policy::Full, queue_bytes: 8 << 20, ..Options::default() };
         Tracer::new(options, vec![Box::new(Memory::new(1 << 20))])
     });
-    let (answer, programs) = driven(job, &agent, tracer.as_ref(), tally);
+    let (answer, driven) = drive(job, &agent, tracer.as_ref(), tally);
     let Some(answer) = answer else { return tally.report.ends.push("no end".to_owned()) };
     let texts = tally.exit("answer of an agent", || {
         let children: Vec<String> =
@@ -46,7 +47,7 @@ pub fn run(job: &Job, tally: &mut Tally) {
     tally.report.ends.push(end(&answer));
     tally.exit("drop", || drop((answer, texts)));
     // An agent runs more than one program; each has the time of one.
-    tally.took(used().saturating_sub(begun) / programs.max(1));
+    tally.took(used().saturating_sub(begun + driven.saving) / driven.programs.max(1));
 }
 
 /// How it ended. Programs may give reasons of their own.
@@ -94,13 +95,21 @@ fn agents(job: &Job, tally: &Tally) -> Result<Agent, BuildError> {
     }
 }
 
-/// Runs the agent to its end, and says how many programs there were.
-fn driven(
+/// What running an agent to its end took.
+#[derive(Default)]
+struct Driven {
+    programs: u32,
+    /// Processor time of saving and loading it at each call: as often as a host likes, so each time counts by itself.
+    saving: Duration,
+}
+
+/// Runs the agent to its end.
+fn drive(
     job: &Job,
     agent: &Arc<Agent>,
     tracer: Option<&Tracer>,
     tally: &mut Tally,
-) -> (Option<Answer>, u32) {
+) -> (Option<Answer>, Driven) {
     // The clock of the run is the processor's, so that no program is stopped because the computer is busy.
     let now = || u64::try_from(used().as_millis()).unwrap_or(u64::MAX);
     let context: Json = serde_json::from_str(&inputs::text(job.inputs)).unwrap_or_default();
@@ -108,7 +117,7 @@ fn driven(
         RunOptions { seed: job.number, ..RunOptions::default() }.context(context).collect_messages();
     let mut run = AgentRun::new(agent.clone(), options.clone(), now());
     run.set_clock(Arc::new(now));
-    let mut programs = 0;
+    let mut driven = Driven::default();
     for _ in 0..MOST_NEEDS {
         let need = tally.exit("run", || run.next(now()));
         let events = run.take_events();
@@ -116,7 +125,7 @@ fn driven(
             tally.exit("trace", || events.iter().for_each(|event| tracer.agent_event(event)));
         }
         let asks = match need {
-            Need::Done(step) => return (Some(*step), programs),
+            Need::Done(step) => return (Some(*step), driven),
             Need::Asks(asks) => asks,
             Need::Busy => continue,
             Need::Wait { .. } => {
@@ -125,27 +134,20 @@ fn driven(
             }
         };
         if job.dump {
-            let written = tally.exit("dump", || run.save());
-            if let Ok(bytes) = written {
-                tally.exit("drop", || {
-                    drop(std::mem::replace(&mut run, AgentRun::new(agent.clone(), options.clone(), 0)))
-                });
-                match tally.exit("load", || AgentRun::load(agent.clone(), options.clone(), &bytes, now())) {
-                    Ok(loaded) => {
-                        run = loaded;
-                        run.set_clock(Arc::new(now));
-                    }
-                    Err(error) => {
-                        tally.unreadable(&error.to_string());
-                        return (None, programs);
-                    }
-                }
-            }
+            let saving = used();
+            let Some(loaded) = saved_and_loaded(run, agent, &options, &now, tally) else {
+                return (None, driven);
+            };
+            run = loaded;
+            run.set_clock(Arc::new(now));
+            let took = used().saturating_sub(saving);
+            tally.took(took);
+            driven.saving += took;
         }
         for ask in asks {
             let supply = match ask.kind {
                 AskKind::Model { llm, request, .. } => {
-                    programs += 1;
+                    driven.programs += 1;
                     Supply::Model(ask_model(&llm, &request))
                 }
                 AskKind::Tool { tool, args, .. } => Supply::Tool(call_function(&tool, args)),
@@ -154,5 +156,19 @@ fn driven(
             run.supply(ask.id, supply);
         }
     }
-    (None, programs)
+    (None, driven)
+}
+
+/// The run from its bytes. They and the run are never more than two at a time.
+fn saved_and_loaded(
+    run: AgentRun,
+    agent: &Arc<Agent>,
+    options: &RunOptions,
+    now: &impl Fn() -> u64,
+    tally: &mut Tally,
+) -> Option<AgentRun> {
+    let Ok(bytes) = tally.exit("dump", || run.save()) else { return Some(run) };
+    tally.exit("drop", || drop(run));
+    let loaded = tally.exit("load", || AgentRun::load(agent.clone(), options.clone(), &bytes, now()));
+    loaded.map_err(|error| tally.unreadable(&error.to_string())).ok()
 }
