@@ -387,6 +387,9 @@ async fn preludes_are_held_against_what_a_run_offers() {
     let missing = with(&context, "(tool/call 's/nothing)").await;
     assert!(missing.starts_with("prelude_attach_failed 0 "), "{missing}");
     assert!(missing.contains("upstream `s` has no tool `nothing`"), "{missing}");
+    assert_eq!(with(&context, "{:value (s/text)}").await, "\"plain\"", "tools are functions there, too");
+    let near = with(&context, "{:value (ss/text)}").await;
+    assert!(near.ends_with("there is no upstream `ss` (did you mean s?)"), "{near}");
     assert!(with(&context, "(tool/call 'far/x)").await.contains("there is no upstream `far`"));
     let grants = Grants::all().operations(["upstream:s/text"]);
     let narrow = runtime.context(Caps::default(), Policy { grants, ..Policy::open() });
