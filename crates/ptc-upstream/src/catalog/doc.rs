@@ -5,7 +5,8 @@ use ptc_lisp::analyze::is_language_namespace;
 use serde_json::Value as Json;
 
 use super::about::KEPT;
-use super::types::{Argument, arguments, details, key, result_type};
+use super::keys::{Keys, key};
+use super::types::{Argument, arguments, details, result_type};
 use super::{CatalogTool, Server, example, one_line, together};
 use crate::client::About;
 use crate::config::EffectClass;
@@ -92,7 +93,7 @@ fn is_symbol(name: &str) -> bool {
 /// The description of a tool; `observed` is the shape that its results had so far, with how many there were.
 pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> String {
     let def = &tool.def;
-    let args = arguments(&def.input_schema);
+    let (args, keys) = (arguments(&def.input_schema), Keys::of(&def.input_schema));
     let mut lines = vec![format!("{server}/{}", def.name)];
     let description = one_line(&def.description, DESCRIPTION);
     lines.extend((!description.is_empty()).then_some(description));
@@ -103,8 +104,8 @@ pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> S
         let name = quoted(&format!("{server}/{}", def.name));
         lines.push(format!("  … has no room here; (meta {name}) has all of it under \"input_schema\""));
     }
-    lines.push(format!("Required: {}", required(&args, &together::ways(&def.input_schema))));
-    let args = literal(&Json::Object(example::arguments(&def.input_schema)));
+    lines.push(format!("Required: {}", required(&args, &together::ways(&def.input_schema), &keys)));
+    let args = literal(&Json::Object(example::arguments(&def.input_schema)), &keys);
     lines.push(format!("Call: {}", call(server, &def.name, &args)));
     lines.extend(function(server, &def.name, &args));
     lines.push(format!("Result<{}>", result(tool)));
@@ -141,17 +142,17 @@ fn shown(args: &[Argument]) -> String {
     });
     match args {
         [] => "none".to_owned(),
-        _ => each.collect::<Vec<_>>().join(", "),
+        _ => args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     }
 }
 
 /// The arguments that must be given, and those of one of several ways.
-fn required(args: &[Argument], ways: &[Vec<String>]) -> String {
+fn required(args: &[Argument], ways: &[Vec<String>], keys: &Keys) -> String {
     let names: Vec<&str> = args.iter().filter(|arg| arg.required).map(|arg| arg.key.as_str()).collect();
     let ways = ways
         .iter()
         .take(WAYS)
-        .map(|names| names.iter().map(|name| key(name)).collect::<Vec<_>>().join(" with "));
+        .map(|names| names.iter().map(|name| keys.key(name)).collect::<Vec<_>>().join(" with "));
     let ways = ways.collect::<Vec<_>>().join(", or ");
     match (names.is_empty(), ways.is_empty()) {
         (true, true) => "none".to_owned(),
@@ -175,13 +176,16 @@ fn function(server: &str, tool: &str, args: &str) -> Option<String> {
 }
 
 /// JSON as a program writes it. It nests no deeper than examples do.
-fn literal(value: &Json) -> String {
+fn literal(value: &Json, keys: &Keys) -> String {
     match value {
         Json::Null => "nil".to_owned(),
         Json::Bool(_) | Json::Number(_) | Json::String(_) => value.to_string(),
-        Json::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(" ")),
+        Json::Array(items) => {
+            format!("[{}]", items.iter().map(|item| literal(item, keys)).collect::<Vec<_>>().join(" "))
+        }
         Json::Object(fields) => {
-            let pair = |(name, value): (&String, &Json)| format!("{} {}", key(name), literal(value));
+            let pair =
+                |(name, value): (&String, &Json)| format!("{} {}", keys.key(name), literal(value, keys));
             format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(" "))
         }
     }
