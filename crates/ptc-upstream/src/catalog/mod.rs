@@ -53,6 +53,8 @@ pub struct Server {
     pub name: String,
     /// What it is for, in a sentence.
     pub description: String,
+    /// Whether that is what the server says, and not the operator: it is told as a quotation.
+    pub own_words: bool,
     /// What it is about, in a few words.
     pub tags: Vec<String>,
     /// What it says about itself, bounded and with secrets covered.
@@ -223,7 +225,7 @@ impl Server {
 
     /// What it is for in a line, or tools that show it.
     pub fn short(&self) -> String {
-        match one_line(&self.description, SHORT) {
+        match self.said(SHORT) {
             line if line.is_empty() => self.telling_tools(SHORT),
             line => line,
         }
