@@ -194,7 +194,9 @@ impl Analyzer<'_> {
             }
             _ => return,
         };
-        self.manifest.fail_with(error.at(span));
+        let error = error.at(span);
+        self.keep_mistake(Error { kind: ErrorKind::UnknownTool, ..error.clone() });
+        self.manifest.fail_with(error);
     }
 
     /// The server that may have been meant by an unknown namespace, or all that there are.
