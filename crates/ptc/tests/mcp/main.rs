@@ -26,6 +26,7 @@ mod http;
 mod keys;
 mod killed;
 mod kills;
+mod late;
 mod moved;
 mod natural;
 mod nginx;
