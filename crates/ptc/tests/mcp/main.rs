@@ -36,6 +36,7 @@ mod port;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;
+mod remembered;
 mod replicas;
 mod retrying;
 mod security;
