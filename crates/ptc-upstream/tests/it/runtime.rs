@@ -475,6 +475,21 @@ async fn tools_that_are_not_as_pinned_are_held_back() {
     assert_eq!(value(&open(&warned), described).await, "false", "what it says of itself is not pinned");
     std::fs::remove_dir_all(folder).expect("it was written");
 }
+#[tokio::test]
+async fn an_answer_that_nobody_can_read_leaves_open_what_a_write_did() {
+    let broken = Fixture::new("s", &[("write_it", json!({})), ("get", json!({}))], |_, _| {
+        Err(Fault::unreadable("malformed JSON response"))
+    });
+    let runtime = start(&[&broken]).await;
+    let call = |tool: &str| format!("(let [r (tool/call 's/{tool})] [(:reason r) (:message r)])");
+    assert_eq!(value(&open(&runtime), &call("get")).await, "[:upstream_error \"malformed JSON response\"]");
+    let told = value(&open(&runtime), &call("write_it")).await;
+    assert!(
+        told.starts_with("[:outcome_unknown \"outcome unknown: s/write_it was sent, and its answer"),
+        "{told}"
+    );
+}
+
 
 #[tokio::test]
 async fn what_a_server_offered_is_remembered_for_descriptions_only() {
