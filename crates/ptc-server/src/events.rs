@@ -70,6 +70,10 @@ engine_events! {
         count: u64, "how many";
         keys: &str, "the ids of the keys that they are sealed with";
     }
+    INFO false program_timeout: "A program took more time than it has, and was ended.", {
+        waited_for: &str, "servers and tools that it waited for then, if any";
+        setting: &str, "what gives programs more time";
+    }
     WARN false outcome_unknown: "A call ended without an answer, so nobody knows whether it happened; `ptc effects` lists it.", {
         who: &str, "whose call it was, or which ticket it belongs to";
         tool: &str, "server and tool";

@@ -93,7 +93,7 @@ pub enum Part {
         /// Its name.
         name: String,
         /// What stands there if it is not set or empty.
-        default: Option<String>,
+        default: Option<Template>,
     },
 }
 
@@ -157,12 +157,19 @@ impl Template {
         &self.parts
     }
 
-    /// The names of its variables, in order.
+    /// The names of its variables, in order, those of defaults behind theirs.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Variable { name, .. } => Some(name.as_str()),
-            Part::Literal(_) => None,
-        })
+        let mut names = Vec::new();
+        self.name_all(&mut names);
+        names.into_iter()
+    }
+
+    fn name_all<'t>(&'t self, names: &mut Vec<&'t str>) {
+        for part in &self.parts {
+            let Part::Variable { name, default } = part else { continue };
+            names.push(name);
+            default.iter().for_each(|default| default.name_all(names));
+        }
     }
 
     /// The text with every variable filled in, or the name of the first that is not set.
@@ -172,8 +179,10 @@ impl Template {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
                 Part::Variable { name, default: Some(default) } => {
-                    let value = lookup(name).filter(|value| !value.is_empty());
-                    text.push_str(value.as_deref().unwrap_or(default));
+                    match lookup(name).filter(|value| !value.is_empty()) {
+                        Some(value) => text.push_str(&value),
+                        None => text.push_str(&default.fill(lookup)?),
+                    }
                 }
                 Part::Variable { name, default: None } => {
                     text.push_str(&lookup(name).ok_or_else(|| name.clone())?);

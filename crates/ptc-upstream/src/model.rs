@@ -68,12 +68,14 @@ pub struct Fault {
     pub bytes: Option<usize>,
     /// Whether it is certain that nothing was sent.
     pub unsent: bool,
+    /// Whether an answer came that nobody can read: it does not say what became of the call.
+    pub unread: bool,
 }
 
 impl Fault {
     /// A failure of this kind.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Fault { reason, message: message.into(), bytes: None, unsent: false }
+        Fault { reason, message: message.into(), bytes: None, unsent: false, unread: false }
     }
 
     /// The same, of a server that is not tried for so many milliseconds.
@@ -84,6 +86,11 @@ impl Fault {
     /// What happened, without when it is tried again.
     pub(crate) fn cause(&self) -> &str {
         self.message.rsplit_once(AGAIN).map_or(&self.message, |(cause, _)| cause)
+    }
+
+    /// An answer that nobody can read.
+    pub fn unreadable(message: impl Into<String>) -> Self {
+        Fault { unread: true, ..Fault::new(Reason::UpstreamError, message) }
     }
 
     /// The same, of a request that was never sent.

@@ -37,6 +37,9 @@ impl Unknown<'_> {
     /// What a program is told.
     pub fn fault(self, why: Why<'_>) -> Fault {
         let cause = match why {
+            Why::Unanswered(fault) if fault.unread => {
+                format!("was sent, and its answer cannot be read ({})", cut(&fault.message, CAUSE))
+            }
             Why::Unanswered(fault) => {
                 format!("was sent and not answered ({}: {})", fault.reason, cut(&fault.message, CAUSE))
             }
@@ -70,7 +73,7 @@ impl Unknown<'_> {
 /// Whether a fault says what became of the call. After all others it may or may not have happened.
 pub(crate) fn is_known(fault: &Fault) -> bool {
     let silent = [Reason::Timeout, Reason::StreamClosedBeforeResponse, Reason::UpstreamUnavailable];
-    fault.unsent || !silent.contains(&fault.reason)
+    fault.unsent || !(fault.unread || silent.contains(&fault.reason))
 }
 
 #[cfg(test)]
@@ -81,11 +84,13 @@ mod tests {
     fn unknown_outcomes_have_one_shape() {
         let late = Fault::new(Reason::Timeout, "no answer within 5 ms");
         let long = Fault::new(Reason::UpstreamUnavailable, "x".repeat(5_000));
+        let broken = Fault::unreadable("malformed JSON response");
         for identity in [Some("c0ffee"), None] {
             let call = Unknown { server: "crm", tool: "put", identity };
             for (why, part) in [
                 (Why::Unanswered(&late), "(timeout: no answer within 5 ms)"),
                 (Why::Unanswered(&long), "(upstream_unavailable: xxx"),
+                (Why::Unanswered(&broken), "its answer cannot be read (malformed JSON response)"),
                 (Why::Ended, "the program ended before the answer came"),
                 (Why::BegunBefore, "was begun before"),
                 (Why::Dismissed, "was settled without a finding"),

@@ -2,7 +2,8 @@
 //! programs must leave alone.
 
 use super::node::{Node, NodeKind};
-use super::{Analyzer, Result, suggest};
+use super::resolve::UPSTREAM;
+use super::{Analyzer, Result, ToolUse, suggest};
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
 use crate::names::split_name;
@@ -79,11 +80,7 @@ impl<'a> Analyzer<'a> {
             for mut tool_use in uses {
                 tool_use.tool = self.granted_to_prelude(&tool_use.tool, span).map_err(|error| {
                     let message = format!("{name} calls tool/{}, which is not granted", tool_use.tool);
-                    Error {
-                        message,
-                        hint: Some("ask the host for that tool, or do without it".to_owned()),
-                        ..error
-                    }
+                    Error { message, hint: Some(not_granted(&tool_use)), ..error }
                 })?;
                 self.scopes.count(self.manifest.uses.len());
                 self.manifest.add_through(tool_use);
@@ -151,5 +148,18 @@ impl<'a> Analyzer<'a> {
                 .hint("a prelude owns it: call its exports by qualified name, define names of your own without a namespace")
                 .at(span)),
         }
+    }
+}
+
+/// What to do about a tool that an export calls and a program has not.
+fn not_granted(tool_use: &ToolUse) -> String {
+    let text = |name: &str| tool_use.args.as_ref()?.get(name)?.as_str();
+    match (text("server"), text("tool")) {
+        (Some(server), Some(tool)) if tool_use.tool == UPSTREAM => {
+            format!(
+                "it needs the tool {tool} of the upstream server {server}: run it with upstreams, or do without it"
+            )
+        }
+        _ => "ask the host for that tool, or do without it".to_owned(),
     }
 }

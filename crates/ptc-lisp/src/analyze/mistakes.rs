@@ -28,6 +28,13 @@ pub fn mistakes(forms: &[Form], world: &dyn World) -> Vec<Error> {
 }
 
 impl Analyzer<'_> {
+    /// Keeps the mistake of a form that is whole otherwise, where all of them are told.
+    pub(super) fn keep_mistake(&mut self, error: Error) {
+        if let Some(found) = self.mistakes.as_mut().filter(|found| found.len() < MOST) {
+            found.push(error);
+        }
+    }
+
     /// A form that may be wrong: its mistake is kept, and what it opened is closed.
     pub(super) fn form_or_nil(&mut self, form: &Form, tail: bool) -> Result {
         let (scopes, trying) = (self.scopes.mark(), self.trying);

@@ -23,6 +23,7 @@ mod special;
 mod suggest;
 mod threading;
 mod types;
+mod unlisted;
 mod upstream;
 mod vars;
 mod written;
@@ -37,6 +38,7 @@ pub(crate) use mistakes::mistakes;
 pub use namespaces::{Namespaces, is_language_namespace, namespace_name};
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
+pub(crate) use resolve::upstream_call;
 use scope::Scopes;
 pub(crate) use shown::discovery;
 pub use special::SPECIALS;
@@ -56,6 +58,11 @@ pub trait World {
     /// The upstream servers whose tools are functions, if programs may call any.
     fn servers(&self) -> Option<&Servers> {
         None
+    }
+    /// Whether servers are known only where the source is used: a namespace that is nothing else may be one, and what is
+    /// called of it is held against those that there are before anything runs.
+    fn servers_come_later(&self) -> bool {
+        false
     }
     /// Names of inputs, for suggestions.
     fn inputs(&self) -> Vec<String> {

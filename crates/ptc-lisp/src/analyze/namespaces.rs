@@ -1,5 +1,8 @@
 //! `ns`, `require` and `import`: accepted because models write them; aliases are honoured.
 
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
 use super::build::At;
 use super::node::Node;
 use super::{Analyzer, Result};
@@ -229,8 +232,10 @@ impl Analyzer<'_> {
 
     fn require_one(&mut self, name: &str, options: &[Form], span: Span) -> Result<()> {
         let exported = |exports: super::Exports<'_>| exports.prelude.namespace_number(name).is_some();
-        let is_server =
-            || self.world.servers().is_some_and(|servers| servers.iter().any(|(server, _)| server == name));
+        let is_server = || match self.world.servers_come_later() {
+            true => self.may_be_server(name),
+            false => self.world.servers().is_some_and(|all| all.iter().any(|(server, _)| server == name)),
+        };
         let known = KNOWN.iter().any(|(full, _)| *full == name)
             || self.world.exports().is_some_and(exported)
             || is_server();
@@ -288,8 +293,14 @@ pub fn is_language_namespace(name: &str) -> bool {
     KNOWN.iter().any(listed)
         || WIDE.iter().any(|(short, _)| *short == name)
         || ["user", "memory", "ctx", "data"].contains(&name)
-        || crate::builtins::registry().iter().any(|(_, entry)| entry.ns == name)
+        || language_namespaces().contains(name)
         || super::types::known_class(name).is_some()
+}
+
+/// The namespaces and classes that have something.
+pub(super) fn language_namespaces() -> &'static BTreeSet<&'static str> {
+    static ALL: OnceLock<BTreeSet<&str>> = OnceLock::new();
+    ALL.get_or_init(|| crate::builtins::registry().iter().map(|(_, entry)| entry.ns).collect())
 }
 
 /// The full name of a namespace that may be given by its short name.

@@ -351,7 +351,7 @@ impl Analyzer<'_> {
 pub(super) const UPSTREAM: &str = "call";
 
 /// A call of an upstream's tool, as a program writes it.
-pub(super) fn upstream_call(server: &str, tool: &str) -> String {
+pub(crate) fn upstream_call(server: &str, tool: &str) -> String {
     format!("(tool/{UPSTREAM} {{:server \"{server}\" :tool \"{tool}\" :args {{…}}}})")
 }
 

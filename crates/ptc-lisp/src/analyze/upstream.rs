@@ -75,15 +75,18 @@ impl Servers {
 
 /// A tool of a server, by the names that they have there.
 pub(super) struct UpstreamTool {
-    server: String,
-    tool: String,
+    pub(super) server: String,
+    pub(super) tool: String,
 }
 
 impl Analyzer<'_> {
     /// The tool of an upstream that `ns/local` names; an error if its server is known to have none of that name.
     pub(super) fn upstream_tool(&self, ns: &str, local: &str, span: Span) -> Option<Result<UpstreamTool>> {
-        let servers = self.world.servers()?;
         let ns = self.namespaces.full(ns);
+        if self.world.servers_come_later() {
+            return self.unlisted_tool(ns, local, span);
+        }
+        let servers = self.world.servers()?;
         let (server, tools) = servers.find(ns)?;
         if self.is_taken(ns) || (self.namespaces.is_own(ns) && self.is_global(local)) {
             return None;
@@ -167,7 +170,7 @@ impl Analyzer<'_> {
     }
 
     /// Whether a namespace with the name of a server is something else in every program.
-    fn is_taken(&self, ns: &str) -> bool {
+    pub(super) fn is_taken(&self, ns: &str) -> bool {
         is_language_namespace(ns)
             || self.world.exports().is_some_and(|exports| exports.prelude.namespace_number(ns).is_some())
     }
@@ -191,7 +194,9 @@ impl Analyzer<'_> {
             }
             _ => return,
         };
-        self.manifest.fail_with(error.at(span));
+        let error = error.at(span);
+        self.keep_mistake(Error { kind: ErrorKind::UnknownTool, ..error.clone() });
+        self.manifest.fail_with(error);
     }
 
     /// The server that may have been meant by an unknown namespace, or all that there are.

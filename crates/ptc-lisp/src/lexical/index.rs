@@ -23,6 +23,7 @@ const MOST_TIMES: usize = 3;
 const EXACT: f32 = 1.0;
 const SAME_STEM: f32 = 0.9;
 const JOINED: f32 = 0.9;
+const SLIP: f32 = 0.8;
 const TYPO: f32 = 0.7;
 const SECOND_TYPO: f32 = 0.15;
 const SYNONYM: f32 = 0.55;
@@ -316,9 +317,13 @@ impl Index {
         if word.len() >= 4 {
             let inside = self.numbers.iter().filter(|(other, _)| other.contains(word));
             meant.extend(inside.map(|(_, number)| graded(*number, INSIDE)));
-            if !is_known {
-                meant.extend(self.mistyped(word).into_iter().map(|(number, grade)| graded(number, grade)));
-            }
+            let mistyped = match is_known {
+                false => self.mistyped(word),
+                // What is left of it without endings is a word, and may be another one: `fille` is no form of `fill`.
+                true if !self.numbers.contains_key(word) => self.slips(word),
+                true => Vec::new(),
+            };
+            meant.extend(mistyped.into_iter().map(|(number, grade)| graded(number, grade)));
         }
         meant
     }
@@ -338,6 +343,14 @@ impl Index {
         enough.map(move |(other, number)| (*number, word.len() as f32 / other.len() as f32))
     }
 
+    /// Words that were meant if a letter of this one is doubled or changed places with its neighbour, the likeliest slips of
+    /// the fingers. The first letter is right.
+    fn slips(&self, word: &str) -> Vec<(usize, f32)> {
+        let begin = word.chars().next().map(String::from).unwrap_or_default();
+        let alike = self.numbers.range(begin.clone()..).take_while(|(other, _)| other.starts_with(&begin));
+        alike.filter(|(other, _)| is_slip(word, other)).map(|(_, number)| (*number, SLIP)).collect()
+    }
+
     /// Words that were meant if this one is mistyped. The first letter is right.
     fn mistyped(&self, word: &str) -> Vec<(usize, f32)> {
         let letters = |word: &str| -> Vec<char> { word.chars().collect() };
@@ -348,10 +361,14 @@ impl Index {
             alike.then(|| distance(&wrong, &letters(other), most)).flatten()
         };
         let most = if wrong.len() < 8 { 1 } else { 2 };
-        let mut meant = Vec::new();
-        for (other, number) in &self.numbers {
-            if let Some(wrong) = apart(other, most) {
-                meant.push((*number, TYPO - SECOND_TYPO * wrong.saturating_sub(1) as f32));
+        // The likeliest slip leaves no room for others.
+        let mut meant = self.slips(word);
+        let likely = !meant.is_empty();
+        if !likely {
+            for (other, number) in &self.numbers {
+                if let Some(wrong) = apart(other, most) {
+                    meant.push((*number, TYPO - SECOND_TYPO * wrong.saturating_sub(1) as f32));
+                }
             }
         }
         if wrong.len() > 4 {
@@ -359,6 +376,7 @@ impl Index {
             let alike = synonyms().keys().filter(|other| {
                 other.chars().next() == wrong.first().copied()
                     && distance(&letters(&stemmed), &letters(other), 1).is_some()
+                    && (!likely || is_slip(&stemmed, other) || stemmed == **other)
             });
             for other in alike {
                 meant.extend(self.synonyms(other).map(|number| (number, SYNONYM_OF_TYPO)));
@@ -368,9 +386,59 @@ impl Index {
     }
 }
 
+/// Whether a word is another one with a letter doubled, or not doubled, or with two neighbours exchanged.
+fn is_slip(word: &str, other: &str) -> bool {
+    let letters = |word: &str| -> Vec<char> { word.chars().collect() };
+    let (wrong, right) = (letters(word), letters(other));
+    if right.len() < 4 || distance(&wrong, &right, 1) != Some(1) {
+        return false;
+    }
+    let undoubled = |letters: &[char]| {
+        let mut letters = letters.to_vec();
+        letters.dedup();
+        letters
+    };
+    let sorted = |letters: &[char]| {
+        let mut letters = letters.to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    match wrong.len() == right.len() {
+        true => sorted(&wrong) == sorted(&right),
+        false => undoubled(&wrong) == undoubled(&right),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slips_are_doubled_letters_and_neighbours_that_changed_places() {
+        for (word, other, expected) in [
+            ("fiels", "files", true),
+            ("fille", "file", true),
+            ("mesage", "message", true),
+            ("fiels", "fields", false),
+            ("filed", "files", false),
+            ("list", "list", false),
+            ("seltif", "filest", false),
+        ] {
+            assert_eq!(is_slip(word, other), expected, "{word} {other}");
+        }
+    }
+
+    #[test]
+    fn the_likeliest_slip_counts_before_rarer_words() {
+        let things = &[
+            ("list_files", "Lists files."),
+            ("read_file", "Reads a file."),
+            ("fill_form", "Fills fields of a form."),
+            ("add", "Adds numbers."),
+        ];
+        assert_eq!(found(things, "fiels")[0], "list_files");
+        assert_eq!(found(things, "read the fille")[0], "read_file");
+    }
 
     /// Names of things by how well they answer.
     fn found<'t>(things: &[(&'t str, &str)], question: &str) -> Vec<&'t str> {

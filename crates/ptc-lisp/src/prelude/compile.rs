@@ -196,6 +196,11 @@ impl World for Inside<'_> {
         None
     }
 
+    /// What a prelude means is in its sources alone, so that it can be stored, shared and compiled again anywhere.
+    fn servers_come_later(&self) -> bool {
+        true
+    }
+
     fn fuel(&self) -> u64 {
         self.fuel
     }

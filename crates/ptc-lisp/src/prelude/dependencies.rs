@@ -3,6 +3,7 @@
 use super::Source;
 use super::outline::{Body, Draft, Outline};
 use super::problem::{Problem, Reason};
+use crate::analyze::upstream_call;
 use crate::names::split_name;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
@@ -86,7 +87,12 @@ fn check_symbol(
     let Some(other) = outline.namespaces.iter().find(|known| known.name == ns) else { return Ok(()) };
     if ns == outline.namespaces[draft.ns].name {
         let message = format!("{name} names its own namespace: qualified self-references are not allowed");
-        return Err(Problem::at(Reason::QualifiedSelfReference, span, message).hint(format!("write {local}")));
+        let defined = outline.drafts.iter().any(|other| other.ns == draft.ns && other.name == local);
+        let hint = match defined {
+            true => format!("write {local}"),
+            false => format!("for a tool of a server {ns} write {}", upstream_call(ns, local)),
+        };
+        return Err(Problem::at(Reason::QualifiedSelfReference, span, message).hint(hint));
     }
     if other.part == draft.part {
         return Ok(());

@@ -207,10 +207,13 @@ impl Missing {
             named.push(format!("{} more", missing.len() - NAMED));
         }
         let message = format!("prelude attach failed: {}", named.join("; "));
-        let unreachable = missing.iter().any(|one| one.offer == Some(Offer::Unreachable));
-        Error::new(ErrorKind::PreludeAttach, message).hint(match unreachable {
-            true => "start the server, or attach a prelude without these operations",
-            false => "grant the operations, or attach a prelude without them",
+        let any = |offer: Offer| missing.iter().any(|one| one.offer == Some(offer));
+        Error::new(ErrorKind::PreludeAttach, message).hint(if any(Offer::Unreachable) {
+            "start the server, or attach a prelude without these operations"
+        } else if any(Offer::UnknownServer) {
+            "configure the server under that name; if it is a namespace of another prelude, attach both"
+        } else {
+            "grant the operations, or attach a prelude without them"
         })
     }
 }

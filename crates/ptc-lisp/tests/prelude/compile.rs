@@ -86,6 +86,29 @@ fn r10_1_sources_that_are_wrong_are_refused_with_reason_and_place() {
         ("(ns a) (def x (partial + 1))", "compile_error", "a/x is not plain data"),
         ("(ns a) (def x (/ 1 0))", "compile_error", "the constant a/x cannot be computed"),
         ("(ns a) (def x (tool/call {:server \"a\" :tool \"b\"}))", "compile_error", "a/x cannot be computed"),
+        ("(ns a) (def x (good/ping))", "compile_error", "a/x cannot be computed: it calls a tool"),
+        ("(ns a) (defn f [] (good/ping 1))", "compile_error", "good/ping takes named arguments"),
+        (
+            "(ns good) (defn f [] (good/ping))",
+            "qualified_self_reference",
+            "for a tool of a server good write (tool/call {:server \"good\" :tool \"ping\" :args {…}})",
+        ),
+        ("(ns a) (defn f [x] (strng/join x))", "compile_error", "did you mean clojure.string/join?"),
+        (
+            "(ns a) (defn f [x] (s/upper-case x))",
+            "compile_error",
+            "column 21: unknown namespace s/; did you mean clojure.string/upper-case?; for a tool of a server s write \
+             (tool/call {:server \"s\"",
+        ),
+        (
+            "(ns crm) (defn user [x] x) (ns b) (defn f [x] (crmm/user x))",
+            "compile_error",
+            "did you mean crm/user?",
+        ),
+        ("(ns a) (defn f [x] (csv/read-csv x))", "compile_error", "unknown namespace csv/; write "),
+        ("(ns a) (defn f [x] (Wizard/cast x))", "compile_error", "unknown namespace Wizard/"),
+        ("(ns a) (defn f [x] (tools/look x))", "compile_error", "unknown namespace tools/; write (tool/look"),
+        ("(ns a) (defn f [x] (acme.things/look x))", "compile_error", "unknown namespace acme.things/"),
         ("(ns a) (def x y) (def y 1)", "compile_error", "a/y has no value yet"),
         (
             "(ns a) (ns b) (defn- h [] 1) (ns c) (defn f [] (b/h))",

@@ -1,6 +1,6 @@
 //! What exports need of the host: inferred, declared, held against grants, and part of a program's manifest.
 
-use crate::support::{machine, prelude};
+use crate::support::{drive, machine, prelude};
 use ptc_lisp::prelude::{Effect, Grants, Offer, Upstreams};
 
 const SOURCE: &str = r#"
@@ -184,4 +184,64 @@ fn the_manifest_of_a_program_has_what_its_exports_may_call() {
     for (program, expected) in cases {
         assert_eq!(uses(program, &mut machine), *expected, "{program}");
     }
+}
+
+/// Functions of servers, in every way that programs have.
+const FUNCTIONS: &str = r#"
+(ns w (:require [github :as gh]))
+(defn- fetch [id] (crm/get_user {:id id}))
+(defn user [id] (fetch id))
+(defn paired [id] (crm/get_user :id id))
+(defn handed [rows] (map crm/get_user rows))
+(defn plain [] (crm/get_user))
+(defn given [args] (crm/get_user args))
+(defn aliased [] (gh/search_issues {:q "x"}))
+(defn caught [] (try (crm/get_user {}) (catch Exception e (ex-message e))))
+"#;
+
+#[test]
+fn functions_of_servers_are_what_they_are_in_programs() {
+    let prelude = prelude(FUNCTIONS);
+    let user = "upstream:crm/get_user";
+    for name in ["user", "paired", "handed", "plain", "given", "caught"] {
+        let export = prelude.export(&format!("w/{name}")).expect(name);
+        let effect = export.effect_with(Some(&Runtime));
+        assert_eq!(
+            (export.requires.as_slice(), effect, export.dynamic),
+            (&[user.to_owned()][..], Effect::Read, false),
+            "{name}"
+        );
+    }
+    let aliased = prelude.export("w/aliased").expect("it is public");
+    assert_eq!(aliased.requires, ["upstream:github/search_issues"]);
+    assert_eq!(prelude.required_servers(), ["crm", "github"]);
+
+    let echo = |call: &ptc_lisp::machine::Call| match call.args["server"].as_str() {
+        Some("crm") => serde_json::json!({"ok": true, "value": call.args["args"]}),
+        _ => serde_json::json!({"ok": false, "reason": "upstream_error", "message": "no answer"}),
+    };
+    for (program, value) in [
+        ("(w/user 7)", "{:id 7}"),
+        ("(w/paired 7)", "{:id 7}"),
+        ("(vec (w/handed [{:id 1} {:id 2}]))", "[{:id 1} {:id 2}]"),
+        ("(w/given {:id 7})", "{:id 7}"),
+        ("(w/plain)", "{}"),
+    ] {
+        let mut machine = machine(&prelude, &["call"]);
+        assert_eq!(drive(&mut machine, program, echo).as_deref(), Ok(value), "{program}");
+    }
+    let error = drive(&mut machine(&prelude, &["call"]), "(w/aliased)", echo).expect_err("it raises");
+    assert!(error.message.contains("no answer"), "{error}");
+    let error = machine(&prelude, &[]).check("(w/user 1)").expect_err("there are no upstreams");
+    assert!(error.hint.is_some_and(|hint| hint.contains("the tool get_user of the upstream server crm")));
+}
+
+#[test]
+fn a_namespace_that_is_nothing_is_no_server_either_when_it_is_attached() {
+    let prelude = prelude("(ns w) (defn f [x] (helpers/tidy x))");
+    let error =
+        prelude.admit(&Grants { tools: &[], upstreams: Some(&Runtime) }).expect_err("it is not there");
+    assert_eq!(error.kind.reason(), "prelude_attach_failed");
+    assert!(error.message.contains("there is no upstream `helpers`"), "{error}");
+    assert!(error.hint.is_some_and(|hint| hint.contains("namespace of another prelude")));
 }

@@ -195,9 +195,11 @@ async fn agents_run_with_what_their_preludes_require_or_not_at_all() {
         ] {
             let name = format!("backing-{mode}-{tool}-{is_there}");
             let (runtime, log) = listing(&name, is_there, listed.clone()).await;
-            let source = format!(
-                "(ns api) (defn seen [] (tool/call {{:server \"things\" :tool \"{tool}\" :args {{}}}}))"
-            );
+            let call = match mode {
+                "background" => format!("{{:value (things/{tool} {{}})}}"),
+                _ => format!("(tool/call {{:server \"things\" :tool \"{tool}\" :args {{}}}})"),
+            };
+            let source = format!("(ns api) (defn seen [] {call})");
             let prelude = Arc::new(ptc_lisp::prelude::Prelude::compile_text(&source).unwrap());
             let upstreams = Upstreams::new(runtime.clone(), Caps::default(), Policy::open());
             let agent = upstreams.lend(Agent::builder("Look around").prelude(prelude)).build().unwrap();

@@ -19,6 +19,7 @@ use super::reason::Reason;
 use super::settings::Settings;
 use super::text::harmless;
 use super::upstreams::Calls;
+use crate::events;
 
 /// A program with what it may use.
 #[derive(Debug)]
@@ -253,7 +254,8 @@ pub fn evaluated(outcome: Outcome, mut noted: Noted, source: &str, redactor: &Re
     Evaluated { end, prints }
 }
 
-/// An error of a program whose time is over, with the calls that it waited for and the flag that gives it more.
+/// An error of a program whose time is over, with the calls that it waited for and what its author can do. The setting that
+/// gives it more time is for the operator, and stands in the log.
 fn awaiting(mut error: Error, calls: &[Called]) -> Error {
     /// How many calls are named, and characters of a name.
     const NAMED: (usize, usize) = (3, 100);
@@ -275,9 +277,8 @@ fn awaiting(mut error: Error, calls: &[Called]) -> Error {
         error.message.push_str(&format!(", and waited for {}", awaited.join(", ")));
     }
     let hint = error.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
-    error.hint = Some(format!(
-        "{hint}do less in one program; the operator can give programs more time (--program-timeout-ms)"
-    ));
+    error.hint = Some(format!("{hint}do less in one program: fewer rows, fewer calls, or several programs"));
+    events::program_timeout(&awaited.join(", "), "--program-timeout-ms");
     error
 }
 
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_whose_time_is_over_names_the_calls_that_it_waits_for_and_the_flag() {
+    fn a_program_whose_time_is_over_names_the_calls_that_it_waits_for() {
         let call = |tool: &str, args: Json, end| Called {
             id: 1,
             tool: tool.to_owned(),
@@ -351,7 +352,11 @@ mod tests {
         let late = || Error::new(ErrorKind::Timeout, "the program took longer than 1s");
         let told = awaiting(late(), &calls);
         assert_eq!(told.message, "the program took longer than 1s, and waited for crm/get, tool/ask");
-        assert!(told.hint.is_some_and(|hint| hint.contains("--program-timeout-ms")));
+        let hint = told.hint.expect("it says what to do");
+        assert!(
+            hint.contains("do less in one program") && !hint.contains("--"),
+            "models cannot set flags: {hint}"
+        );
         assert_eq!(awaiting(late(), &calls[..1]).message, "the program took longer than 1s");
         let other = Error::new(ErrorKind::Runtime, "no");
         assert_eq!(awaiting(other.clone(), &calls), other);

@@ -8,6 +8,7 @@
 //! profile.
 
 mod again;
+mod announce;
 mod api;
 mod args;
 mod audit;
@@ -154,6 +155,8 @@ pub struct Engine {
     own: Weak<Engine>,
     traces: Traces,
     recordings: Recordings,
+    /// How often descriptions of tools changed for clients without a role.
+    described: tokio::sync::watch::Sender<u64>,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
     draining: AtomicBool,
@@ -287,6 +290,7 @@ impl Engine {
             capabilities,
             ring: settings.debug.map(|debug| Ring::new(debug.ring_size)),
             upstreams,
+            described: tokio::sync::watch::Sender::new(0),
             upstream_calls: AtomicU64::new(0),
             upstream_errors: AtomicU64::new(0),
             draining: AtomicBool::new(false),
@@ -294,6 +298,7 @@ impl Engine {
             under_way: TaskTracker::new(),
             settings,
         });
+        announce::begin(&engine);
         if engine.sessions.is_some() || engine.desk.is_some() || engine.pulse.is_some() {
             tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
         }
@@ -327,11 +332,6 @@ impl Engine {
     pub fn instructions(&self, caller: &Caller) -> Option<String> {
         let text = tools::instructions(&self.settings, &*self.catalog(caller)?)?;
         Some(tools::fitted(self.redactor.redact_string(text)))
-    }
-
-    /// Tells when the descriptions of tools change; nothing if they never do.
-    pub fn changes(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
-        self.upstreams.as_ref().map(|upstreams| upstreams.runtime.changes())
     }
 
     /// The tools that this caller may use.

@@ -123,6 +123,8 @@ settings! {
         "How much of the upstreams' catalogs stands in descriptions of tools.";
     "catalog-inline-max-chars" catalog_inline_max_chars: u64 = 800, "800", "Longest catalog that `auto` shows whole.";
     "catalog-inline-max-tools" catalog_inline_max_tools: u64 = 8, "8", "Most tools of a catalog that `auto` shows whole.";
+    "remember-catalogs" remember_catalogs: bool = true, "true",
+        "Keep in the user's cache what upstreams offered, so that descriptions name their tools before they are up again.";
     "max-catalog-ops-per-program" max_catalog_ops_per_program: u64 = 25, "25", "Discovery calls of one program.";
     "max-catalog-result-bytes" max_catalog_result_bytes: u64 = 262_144, "262144", "Bytes of what a discovery call gives.";
     group "Logs, traces and recordings";

@@ -11,11 +11,11 @@ use futures_util::FutureExt;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
-    JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Resource, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool, ToolAnnotations, ToolsCapability,
+    DiscoverResult, ErrorCode, ErrorData, Extensions, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourcesCapability,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations, ToolsCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Value as Json, json};
@@ -87,6 +87,11 @@ struct Patience {
     task: Duration,
 }
 
+/// Where a request over HTTP comes from.
+fn carried(extensions: &Extensions) -> Option<&Arrival> {
+    extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arrival>()
+}
+
 /// Longer than a call may take, by so much: programs end by their own timeout, and say so, also where the processor is
 /// busy with something else. This is for what never answers.
 const SLACK: Duration = Duration::from_secs(30);
@@ -109,14 +114,12 @@ impl Adapter {
             program: Duration::from_millis(options.program_timeout_ms) + SLACK,
             task: Duration::from_millis(options.agentic_task_timeout_ms) + SLACK,
         };
-        let info = Arc::new(info(engine.changes().is_some()));
+        let info = Arc::new(info(engine.announces()));
         Adapter { engine, log, patience, arrival, info }
     }
 
     fn arrival(&self, context: &RequestContext<RoleServer>) -> Arrival {
-        let carried = context.extensions.get::<axum::http::request::Parts>();
-        let mut arrival =
-            carried.and_then(|parts| parts.extensions.get::<Arrival>()).unwrap_or(&self.arrival).clone();
+        let mut arrival = carried(&context.extensions).unwrap_or(&self.arrival).clone();
         arrival.caller.protocol = context.protocol_version().map(|version| version.as_str().into());
         let named = || context.client_info().and_then(|info| incoming::named(&info.name, &info.version));
         arrival.caller.client = arrival.caller.client.take().or_else(named);
@@ -366,19 +369,20 @@ impl ServerHandler for Adapter {
     }
 
     fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.engine.changes().map(|_| changes::accepted())
+        self.engine.announces().then(changes::accepted)
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let arrival = self.arrival(subscription.request_context());
-        if let Some(changes) = self.engine.changes() {
+        if let Some(changes) = self.engine.changes(&arrival.caller) {
             changes::listen(changes, &subscription, &arrival.closing).await;
         }
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if let Some(changes) = self.engine.changes() {
+        let caller = &carried(&context.extensions).unwrap_or(&self.arrival).caller;
+        if let Some(changes) = self.engine.changes(caller) {
             tokio::spawn(changes::notify(changes, context.peer));
         }
     }

@@ -69,6 +69,15 @@ fn tells_more(title: &str, name: &str) -> bool {
 }
 
 impl Server {
+    /// What it is for, in at most so many characters of a line: what the operator says, or a quotation of the server.
+    pub fn said(&self, most: usize) -> String {
+        match one_line(&self.description, most) {
+            text if text.is_empty() || !self.own_words => text,
+            // A quotation ends where we end it.
+            text => format!("says \"{}\"", text.replace(['"', '“', '”', '„', '‟', '＂'], "'")),
+        }
+    }
+
     /// The names of tools that tell most, in at most so many characters: each of them has a word that those before it
     /// have not. `…` stands for the others.
     pub(super) fn telling_tools(&self, most: usize) -> String {

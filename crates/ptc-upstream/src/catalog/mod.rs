@@ -1,11 +1,16 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas and `shaper.rs` what is inside them, `together.rs` takes their parts together, `example/` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
-//! a server is for, `text.rs` is what tool descriptions carry.
+//! `types.rs` words schemas, `bounds.rs` what they say beside types and `shaper.rs` what is inside them; `keys.rs` writes names,
+//! `together.rs` takes parts together, `example/` makes values that fit, `doc.rs` describes a tool or a server, `about.rs`
+//! says what a server is for, `text.rs` is what tool descriptions carry.
 
 mod about;
+mod bounds;
 mod doc;
+#[cfg(test)]
+mod doc_tests;
 mod example;
+mod keys;
 mod shaper;
 mod text;
 mod together;
@@ -22,8 +27,8 @@ use serde_json::{Map, Value as Json, json};
 pub(crate) use self::about::{purpose, shortened};
 pub(crate) use self::doc::AS_FUNCTION;
 pub use self::doc::{doc, server_doc};
+pub(crate) use self::keys::key as types_key;
 pub use self::text::{CatalogMode, CatalogText, units};
-pub(crate) use self::types::key as types_key;
 pub use self::types::{Argument, arguments, result_type, type_name};
 use crate::client::About;
 use crate::config::{ApprovalRules, EffectClass};
@@ -48,6 +53,8 @@ pub struct Server {
     pub name: String,
     /// What it is for, in a sentence.
     pub description: String,
+    /// Whether that is what the server says, and not the operator: it is told as a quotation.
+    pub own_words: bool,
     /// What it is about, in a few words.
     pub tags: Vec<String>,
     /// What it says about itself, bounded and with secrets covered.
@@ -218,7 +225,7 @@ impl Server {
 
     /// What it is for in a line, or tools that show it.
     pub fn short(&self) -> String {
-        match one_line(&self.description, SHORT) {
+        match self.said(SHORT) {
             line if line.is_empty() => self.telling_tools(SHORT),
             line => line,
         }

@@ -5,7 +5,8 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value as Json};
 
-use super::types::{FIELDS, Root, allowed, constrained, joined, key, kinds};
+use super::keys::{Keys, key};
+use super::types::{FIELDS, Root, allowed, constrained, joined, kinds};
 
 /// How deep a result shape goes.
 pub const DEPTH: usize = 4;
@@ -16,6 +17,8 @@ const PARTS: usize = 400;
 /// Writes the shapes of values. Of results it tells types, of arguments the values that they may have as well.
 pub struct Shaper<'r, 's> {
     root: &'r Root<'s>,
+    /// How names are written; those of results as they are.
+    keys: Option<&'r Keys>,
     deepest: usize,
     values: bool,
     /// How many parts may still be told.
@@ -27,12 +30,14 @@ pub struct Shaper<'r, 's> {
 impl<'r, 's> Shaper<'r, 's> {
     /// One that tells types.
     pub fn of_results(root: &'r Root<'s>) -> Self {
-        Shaper { root, deepest: DEPTH, values: false, parts: Cell::new(usize::MAX), cut: Cell::default() }
+        let parts = Cell::new(usize::MAX);
+        Shaper { root, keys: None, deepest: DEPTH, values: false, parts, cut: Cell::default() }
     }
 
     /// One that tells values, so deep.
-    pub fn of_arguments(root: &'r Root<'s>, deepest: usize) -> Self {
-        Shaper { root, deepest, values: true, parts: Cell::new(PARTS), cut: Cell::default() }
+    pub fn of_arguments(root: &'r Root<'s>, keys: &'r Keys, deepest: usize) -> Self {
+        let (keys, parts) = (Some(keys), Cell::new(PARTS));
+        Shaper { root, keys, deepest, values: true, parts, cut: Cell::default() }
     }
 
     /// Whether something was left out.
@@ -69,9 +74,16 @@ impl<'r, 's> Shaper<'r, 's> {
             if depth >= self.deepest {
                 return self.left_out("any", "…");
             }
-            return joined(choices.iter().map(|choice| self.shape(choice, depth + 1)).collect());
+            return self.either(choices.iter().map(|choice| self.shape(choice, depth + 1)).collect());
         }
-        joined(kinds.into_iter().map(|kind| self.shape_of(kind, fields, depth)).collect())
+        self.either(kinds.into_iter().map(|kind| self.shape_of(kind, fields, depth)).collect())
+    }
+
+    /// Shapes side by side. An argument may be nil where the schema says so; a result that is nil is one that is missing.
+    fn either(&self, shapes: Vec<String>) -> String {
+        let may_be_nil = self.values && shapes.len() > 1 && shapes.iter().any(|shape| shape == "null");
+        let text = joined(shapes);
+        if may_be_nil && !text.ends_with("nil") { format!("{text}|nil") } else { text }
     }
 
     fn constrained(&self, fields: &Map<String, Json>) -> Option<String> {
@@ -94,26 +106,45 @@ impl<'r, 's> Shaper<'r, 's> {
             },
             "object" => match fields.get("properties").and_then(Json::as_object) {
                 Some(properties) if depth < self.deepest && !properties.is_empty() => {
-                    self.object(properties, fields.get("required").and_then(Json::as_array), depth)
+                    self.object(properties, fields, depth)
                 }
                 Some(properties) if !properties.is_empty() => self.left_out("map", "{…}"),
-                _ => "map".to_owned(),
+                _ => match self.open(fields, depth) {
+                    Some(values) => format!("{{{values}}}"),
+                    None => "map".to_owned(),
+                },
             },
             _ => kind,
         }
     }
 
-    fn object(&self, properties: &Map<String, Json>, required: Option<&Vec<Json>>, depth: usize) -> String {
+    /// What stands under names that the schema leaves open, if it says so of an argument: `"…" integer`.
+    fn open(&self, fields: &Map<String, Json>, depth: usize) -> Option<String> {
+        let by_pattern = fields.get("patternProperties").and_then(Json::as_object);
+        let values = by_pattern.and_then(|patterns| patterns.values().next());
+        let values =
+            values.or_else(|| fields.get("additionalProperties")).filter(|values| values.is_object())?;
+        if !self.values || depth >= self.deepest {
+            return None;
+        }
+        let shape = self.shape(values, depth + 1);
+        (shape != "any").then(|| format!("\"…\" {shape}"))
+    }
+
+    fn object(&self, properties: &Map<String, Json>, fields: &Map<String, Json>, depth: usize) -> String {
+        let required = fields.get("required").and_then(Json::as_array);
         let optional = |name: &str| required.is_some_and(|names| !names.iter().any(|other| other == name));
         let field = |(name, schema): (&String, &Json)| {
             let mark = if optional(name) { "?" } else { "" };
-            format!("{} {}{mark}", key(name), self.shape(schema, depth + 1))
+            let key = self.keys.map_or_else(|| key(name), |keys| keys.key(name));
+            format!("{key} {}{mark}", self.shape(schema, depth + 1))
         };
         let mut shown: Vec<String> = properties.iter().take(FIELDS).map(field).collect();
         if properties.len() > FIELDS {
             shown.push("…".to_owned());
             self.cut.set(true);
         }
+        shown.extend(self.open(fields, depth));
         format!("{{{}}}", shown.join(" "))
     }
 }

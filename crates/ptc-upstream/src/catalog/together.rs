@@ -173,8 +173,17 @@ fn stricter(before: &mut Json, value: &Json, is_stricter: bool) {
 }
 
 /// The arguments of a tool in one schema: `properties` has all that any part or choice names, `required` what every one of
-/// them requires. Most schemas are that already.
+/// them requires. Most schemas are that already. Of an argument that several choices name, the first one counts.
 pub fn arguments(schema: &Map<String, Json>) -> Cow<'_, Map<String, Json>> {
+    in_one(schema, |mut schemas| schemas.swap_remove(0))
+}
+
+/// The same for readers: an argument is what any of the choices says of it.
+pub fn offered(schema: &Map<String, Json>) -> Cow<'_, Map<String, Json>> {
+    in_one(schema, either)
+}
+
+fn in_one(schema: &Map<String, Json>, merged: fn(Vec<Json>) -> Json) -> Cow<'_, Map<String, Json>> {
     if !["$ref", "allOf", "oneOf", "anyOf"].iter().any(|key| schema.contains_key(*key)) {
         return Cow::Borrowed(schema);
     }
@@ -183,17 +192,103 @@ pub fn arguments(schema: &Map<String, Json>) -> Cow<'_, Map<String, Json>> {
     all.take_fields(&root, schema, 1);
     let Together { mut fields, choices } = all;
     for ways in &choices {
-        for way in ways {
-            let way = Together::of(&root, way);
-            let Some(Json::Object(named)) = way.fields.get("properties") else { continue };
-            let known = fields.entry("properties").or_insert_with(|| json!({}));
-            let Json::Object(known) = known else { continue };
-            for (name, schema) in named {
-                known.entry(name.clone()).or_insert_with(|| schema.clone());
+        let ways: Vec<Map<String, Json>> = ways.iter().map(|way| Together::of(&root, way).fields).collect();
+        let mut named: Map<String, Json> = Map::new();
+        for (name, schema) in ways.iter().filter_map(properties).flatten() {
+            let schemas = named.entry(name.clone()).or_insert_with(|| json!([]));
+            schemas.as_array_mut().into_iter().for_each(|schemas| schemas.push(schema.clone()));
+        }
+        if let Json::Object(known) = fields.entry("properties").or_insert_with(|| json!({})) {
+            for (name, schemas) in named {
+                let Json::Array(schemas) = schemas else { continue };
+                known.entry(name).or_insert_with(|| merged(schemas));
             }
+        }
+        let always = required_by_all(&ways);
+        if !always.is_empty() {
+            add(&mut fields, "required", &json!(always));
         }
     }
     Cow::Owned(fields)
+}
+
+fn properties(fields: &Map<String, Json>) -> Option<&Map<String, Json>> {
+    fields.get("properties")?.as_object()
+}
+
+/// The names that a schema requires.
+fn required(fields: &Map<String, Json>) -> Vec<String> {
+    let names = fields.get("required").and_then(Json::as_array).into_iter().flatten();
+    names.filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
+/// The names that each of several ways requires.
+fn required_by_all(ways: &[Map<String, Json>]) -> Vec<String> {
+    let Some((first, others)) = ways.split_first() else { return Vec::new() };
+    let mut names = required(first);
+    others.iter().map(required).for_each(|other| names.retain(|name| other.contains(name)));
+    names
+}
+
+/// A schema that holds where one of these does: the values that they allow, where they name all of them.
+fn either(schemas: Vec<Json>) -> Json {
+    let mut different: Vec<Json> = Vec::new();
+    for schema in schemas {
+        if !different.contains(&schema) {
+            different.push(schema);
+        }
+    }
+    let listed: Option<Vec<Vec<Json>>> = different.iter().map(|schema| values(schema.as_object()?)).collect();
+    match (different.as_slice(), listed) {
+        ([_], _) => different.swap_remove(0),
+        (_, Some(values)) => json!({"enum": values.concat()}),
+        _ => {
+            let purpose = different.iter().find_map(|schema| schema.get("description")).cloned();
+            let mut schema = json!({"anyOf": different});
+            if let (Some(purpose), Some(fields)) = (purpose, schema.as_object_mut()) {
+                fields.insert("description".to_owned(), purpose);
+            }
+            schema
+        }
+    }
+}
+
+/// All values that a schema allows, where it names them.
+fn values(fields: &Map<String, Json>) -> Option<Vec<Json>> {
+    match fields.get("const") {
+        Some(only) => Some(vec![only.clone()]),
+        None => fields.get("enum")?.as_array().cloned(),
+    }
+}
+
+/// Arguments that depend on the value of one of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variants {
+    /// The name of that one.
+    pub by: String,
+    /// Its value in each way, and what the way says of all arguments.
+    pub ways: Vec<(Json, Map<String, Json>)>,
+}
+
+/// The ways to call a tool that the value of one argument tells apart, if it has such an argument.
+pub fn variants(schema: &Map<String, Json>) -> Option<Variants> {
+    let root = Root(schema);
+    let mut all = Together::default();
+    all.take_fields(&root, schema, 1);
+    let [choice] = all.choices.as_slice() else { return None };
+    let ways: Vec<Map<String, Json>> = choice.iter().map(|way| Together::of(&root, way).fields).collect();
+    let named = schema.get("discriminator").and_then(|by| by.get("propertyName")).and_then(Json::as_str);
+    let mut names = named.into_iter().chain(properties(ways.first()?)?.keys().map(String::as_str));
+    let (by, values) = names.find_map(|name| {
+        let only = |way: &Map<String, Json>| {
+            let allowed = values(root.resolve(properties(way)?.get(name)?)?)?;
+            <[Json; 1]>::try_from(allowed).ok().map(|[only]| only)
+        };
+        let values: Vec<Json> = ways.iter().map(only).collect::<Option<_>>()?;
+        let is_new = |(at, value): (usize, &Json)| !values[..at].contains(value);
+        (values.len() > 1 && values.iter().enumerate().all(is_new)).then(|| (name.to_owned(), values))
+    })?;
+    Some(Variants { by, ways: values.into_iter().zip(ways).collect() })
 }
 
 /// What the ways of a choice require beyond what is required in any case: a list of names for each way, nothing where
@@ -203,13 +298,10 @@ pub fn ways(schema: &Map<String, Json>) -> Vec<Vec<String>> {
     let mut all = Together::default();
     all.take_fields(&root, schema, 1);
     let [ways] = all.choices.as_slice() else { return Vec::new() };
-    let names = |fields: &Map<String, Json>| -> Vec<String> {
-        let names = fields.get("required").and_then(Json::as_array).into_iter().flatten();
-        names.filter_map(Json::as_str).map(str::to_owned).collect()
-    };
-    let always = names(&all.fields);
+    let ways: Vec<Map<String, Json>> = ways.iter().map(|way| Together::of(&root, way).fields).collect();
+    let always = [required(&all.fields), required_by_all(&ways)].concat();
     let more = ways.iter().map(|way| {
-        let mut more = names(&Together::of(&root, way).fields);
+        let mut more = required(way);
         more.retain(|name| !always.contains(name));
         more
     });

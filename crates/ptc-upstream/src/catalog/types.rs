@@ -1,10 +1,14 @@
 //! Schemas in words: the type of an argument, and the shape of a result. Schemas come from outside, so every
 //! walk has a bound.
 
+use std::fmt;
+
 use serde_json::{Map, Value as Json};
 
+use super::bounds::bounds;
+use super::keys::Keys;
 use super::shaper::{DEEPEST, DEPTH, Shaper};
-use super::together;
+use super::together::{self, Variants};
 
 /// How many fields of one object are shown.
 pub(super) const FIELDS: usize = 24;
@@ -18,6 +22,8 @@ const INSIDE: usize = 1_500;
 const PURPOSE: usize = 400;
 /// The most bytes of the values that an argument may have.
 const ALLOWED: usize = 400;
+/// How many variants of arguments are told.
+const VARIANTS: usize = 12;
 
 /// An argument of a tool, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +36,15 @@ pub struct Argument {
     pub required: bool,
 }
 
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.key, self.kind, if self.required { "" } else { "?" })
+    }
+}
+
 /// The arguments of a schema: required ones in the order of the schema, then the others by name.
 pub fn arguments(schema: &Map<String, Json>) -> Vec<Argument> {
-    let (root, all) = (Root(schema), together::arguments(schema));
-    let argument = |(name, schema, required): (&str, Option<&Json>, bool)| {
-        let kind = schema.map_or_else(|| "any".to_owned(), |schema| root.type_name(schema, 0));
-        Argument { key: key(name), kind, required }
-    };
-    ordered(&all).into_iter().map(argument).collect()
+    Root(schema).arguments(&together::offered(schema), &Keys::of(schema))
 }
 
 /// The names of arguments with their schemas, and whether they are required.
@@ -70,11 +77,11 @@ pub struct Details {
 
 /// What more there is to know of the arguments of a schema.
 pub fn details(schema: &Map<String, Json>) -> Details {
-    let (root, all) = (Root(schema), together::arguments(schema));
+    let (root, all, keys) = (Root(schema), together::offered(schema), Keys::of(schema));
     let mut details = Details::default();
     let mut left = DETAILS;
     for (name, schema, _) in ordered(&all) {
-        let Some((line, cut)) = schema.and_then(|schema| root.detail(name, schema)) else { continue };
+        let Some((line, cut)) = schema.and_then(|schema| root.detail(name, schema, &keys)) else { continue };
         if line.len() > left {
             details.lines.push("  …".to_owned());
             details.cut = true;
@@ -84,16 +91,30 @@ pub fn details(schema: &Map<String, Json>) -> Details {
         details.lines.push(line);
         details.cut |= cut;
     }
+    if let Some(variants) = together::variants(schema) {
+        details.add_variants(&root, &variants, &keys);
+    }
     details
 }
 
-/// A name as a program writes it in a map.
-pub fn key(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '?' | '!' | '*' | '.');
-    let letter = |c: char| c.is_alphabetic() || c == '_';
-    match name.starts_with(letter) && name.chars().all(plain) {
-        true => format!(":{name}"),
-        false => Json::from(name).to_string(),
+impl Details {
+    /// Adds a line for each way to call a tool whose arguments depend on the value of one of them.
+    fn add_variants(&mut self, root: &Root<'_>, variants: &Variants, keys: &Keys) {
+        let by = keys.key(&variants.by);
+        for (value, way) in variants.ways.iter().take(VARIANTS) {
+            let value = crate::ledger::shortened(&value.to_string(), ALLOWED);
+            let args: Vec<Argument> = root.arguments(way, keys);
+            let args = args.iter().filter(|arg| arg.key != by).map(ToString::to_string);
+            let args: Vec<String> = args.collect();
+            let args = if args.is_empty() { "nothing else".to_owned() } else { args.join(", ") };
+            let line = format!("  with {by} {value}: {args}");
+            self.cut |= line.len() > INSIDE;
+            self.lines.push(crate::ledger::shortened(&line, INSIDE));
+        }
+        if variants.ways.len() > VARIANTS {
+            self.lines.push(format!("  … {} more", variants.ways.len() - VARIANTS));
+            self.cut = true;
+        }
     }
 }
 
@@ -143,8 +164,17 @@ impl<'s> Root<'s> {
 }
 
 impl<'s> Root<'s> {
+    /// The arguments that an object of this document has.
+    fn arguments(&self, fields: &Map<String, Json>, keys: &Keys) -> Vec<Argument> {
+        let argument = |(name, schema, required): (&str, Option<&Json>, bool)| {
+            let kind = schema.map_or_else(|| "any".to_owned(), |schema| self.type_name(schema, 0));
+            Argument { key: keys.key(name), kind, required }
+        };
+        ordered(fields).into_iter().map(argument).collect()
+    }
+
     /// The line of an argument, and whether something of it had no room.
-    fn detail(&self, name: &str, schema: &'s Json) -> Option<(String, bool)> {
+    fn detail(&self, name: &str, schema: &'s Json, keys: &Keys) -> Option<(String, bool)> {
         let fields = self.resolve(schema)?;
         let mut told = Vec::new();
         let mut cut = false;
@@ -155,14 +185,14 @@ impl<'s> Root<'s> {
                 told.push(format!("one of {values}"));
             }
             None => {
-                let (inside, left_out) = self.inside(schema);
+                let (inside, left_out) = self.inside(schema, keys);
                 let nests =
                     inside != self.type_name(schema, 0) && !matches!(inside.as_str(), "map" | "[any]");
                 cut |= nests && left_out;
                 told.extend(nests.then_some(inside));
             }
         }
-        told.extend(range(fields));
+        told.extend(bounds(fields));
         let default =
             fields.get("default").or_else(|| schema.get("default")).filter(|value| !value.is_null());
         told.extend(
@@ -175,13 +205,13 @@ impl<'s> Root<'s> {
         }
         let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
         let purpose = purpose.map(|text| format!(" - {text}")).unwrap_or_default();
-        Some((format!("  {}{told}{purpose}", key(name)), cut))
+        Some((format!("  {}{told}{purpose}", keys.key(name)), cut))
     }
 
     /// What is inside an argument, as deep as there is room for; and whether something was left out.
-    fn inside(&self, schema: &Json) -> (String, bool) {
+    fn inside(&self, schema: &Json, keys: &Keys) -> (String, bool) {
         let shaped = |depth: usize| {
-            let shaper = Shaper::of_arguments(self, depth);
+            let shaper = Shaper::of_arguments(self, keys, depth);
             (shaper.shape(schema, 0), shaper.is_cut(), shaper.is_spent())
         };
         let fits = |(text, _, spent): &(String, bool, bool)| text.len() <= INSIDE && !spent;
@@ -207,24 +237,6 @@ pub(super) fn allowed(values: &[Json], by: &str) -> String {
         text.push_str(&shown);
     }
     text
-}
-
-/// The bounds of a number, of a text or of a list.
-fn range(fields: &Map<String, Json>) -> Option<String> {
-    for (least, most, unit) in [
-        ("minimum", "maximum", ""),
-        ("minLength", "maxLength", " characters"),
-        ("minItems", "maxItems", " items"),
-    ] {
-        let bound = |key: &str| fields.get(key).filter(|bound| bound.is_number());
-        return Some(match (bound(least), bound(most)) {
-            (Some(least), Some(most)) => format!("{least} to {most}{unit}"),
-            (Some(least), None) => format!("at least {least}{unit}"),
-            (None, Some(most)) => format!("at most {most}{unit}"),
-            (None, None) => continue,
-        });
-    }
-    None
 }
 
 impl Root<'_> {

@@ -147,9 +147,18 @@ fn changed(other: &OperationOverride) -> Json {
 fn template(template: &Template) -> Json {
     let part = |part: &Part| match part {
         Part::Literal(text) => json!({"text": text}),
-        Part::Variable { name, default } => json!({"variable": name, "default": default}),
+        Part::Variable { name, default } => json!({"variable": name, "default": default.as_ref().map(value)}),
     };
     template.parts().iter().map(part).collect()
+}
+
+/// A default: a text as it is, or its parts where it has variables of its own.
+fn value(default: &Template) -> Json {
+    match default.parts() {
+        [] => "".into(),
+        [Part::Literal(text)] => text.as_str().into(),
+        _ => template(default),
+    }
 }
 
 /// A path as it is from anywhere: servers of a store may be started in different folders.

@@ -524,37 +524,55 @@ impl<'b> Reader<'b> {
 
     /// A text with the variables of clients in it.
     fn template(&mut self, place: String, text: &str) -> Option<Template> {
+        match self.parts(text, 0) {
+            Ok(template) => Some(template),
+            Err((message, fix)) => {
+                self.problem(place, message, fix);
+                None
+            }
+        }
+    }
+
+    /// The parts of a text. Defaults of variables may have variables of their own.
+    fn parts(&self, text: &str, depth: usize) -> Result<Template, (String, String)> {
+        /// How deep variables stand in defaults of others.
+        const DEEPEST: usize = 8;
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((before, inside, after)) = variable(rest) {
+            if depth >= DEEPEST {
+                let message = format!("nests variables deeper than {DEEPEST}");
+                return Err((message, "write the value itself".to_owned()));
+            }
             if !before.is_empty() {
                 parts.push(Part::Literal(before.to_owned()));
             }
-            match self.part(inside) {
-                Ok(part) => parts.push(part),
-                Err((message, fix)) => {
-                    self.problem(place, format!("${{{inside}}} {message}"), fix);
-                    return None;
+            parts.push(match inside.split_once(":-") {
+                Some((name, default)) if is_variable(name) => {
+                    let default = Some(self.parts(default, depth + 1)?);
+                    Part::Variable { name: name.to_owned(), default }
                 }
-            }
+                _ => self.part(inside).map_err(|(what, fix)| (format!("${{{inside}}} {what}"), fix))?,
+            });
             rest = after;
+        }
+        if depth > 0 && rest.contains("${") {
+            let fix = "close every ${ with }, and write ${$} for a $ before {".to_owned();
+            return Err((format!("has a default with '${{' and no '}}': {rest}"), fix));
         }
         if !rest.is_empty() || parts.is_empty() {
             parts.push(Part::Literal(rest.to_owned()));
         }
-        Some(parts.into_iter().collect())
+        Ok(parts.into_iter().collect())
     }
 
-    /// What stands between `${` and `}`.
+    /// What stands between `${` and `}`, where it has no default.
     fn part(&self, inside: &str) -> Result<Part, (&'static str, String)> {
         let unknown = || {
             ("cannot be filled in: the folder of the file is not known", "write the whole path".to_owned())
         };
         let workspace = || workspace(self.base).ok_or_else(unknown);
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default.to_owned())),
-            None => (inside.strip_prefix("env:").unwrap_or(inside), None),
-        };
+        let name = inside.strip_prefix("env:").unwrap_or(inside);
         Ok(match inside {
             "workspaceFolder" | "workspaceRoot" => Part::Literal(workspace()?.display().to_string()),
             "workspaceFolderBasename" => {
@@ -569,7 +587,7 @@ impl<'b> Reader<'b> {
                 let fix = "set a variable of the environment and write ${env:NAME} in its place".to_owned();
                 return Err(("is asked for by the client, and nobody is asked here", fix));
             }
-            _ if is_variable(name) => Part::Variable { name: name.to_owned(), default },
+            _ if is_variable(name) => Part::variable(name),
             _ => {
                 let fix = "write ${NAME}, ${NAME:-default} or ${env:NAME}".to_owned();
                 return Err(("is no variable that is known here", fix));
@@ -690,11 +708,23 @@ fn plain(value: &Json) -> Option<String> {
     }
 }
 
-/// The first `${…}` of a text: what is before it, in it and behind it.
+/// The first `${…}` of a text: what is before it, in it and behind it. What is in it may have others, and ends where it would
+/// without them if they do not end.
 fn variable(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once("${")?;
-    let (inside, after) = rest.split_once('}')?;
-    Some((before, inside, after))
+    let (mut open, mut at) = (1, 0);
+    while open > 0
+        && let Some(next) = rest[at..].find(['$', '}']).map(|next| at + next)
+    {
+        at = next + 1;
+        match &rest[next..] {
+            closes if closes.starts_with('}') => open -= 1,
+            opens if opens.starts_with("${") => open += 1,
+            _ => {}
+        }
+    }
+    let end = if open == 0 { at - 1 } else { rest.find('}')? };
+    Some((before, &rest[..end], &rest[end + 1..]))
 }
 
 /// The folder that a client works in: files of it stand there, or in a folder of its own in it. Nothing if it cannot be

@@ -188,7 +188,7 @@ fn unlisted<'c>(catalog: &'c Catalog, query: &Query) -> Unlisted<'c> {
 
 /// A server whose tools are not known yet, and why if it is down.
 fn hint(server: &Server, down: Option<&str>) -> String {
-    let description = one_line(&server.description, 80);
+    let description = server.said(80);
     let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
     match down {
         Some(why) => format!("{}{what} (down: {why}; (dir '{}) tries again)", server.name, server.name),

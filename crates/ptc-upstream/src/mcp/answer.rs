@@ -110,7 +110,7 @@ pub fn payload(text: &str) -> Result<Payload, Fault> {
 }
 
 fn nonsense(method: &str, error: &serde_json::Error) -> Fault {
-    Fault::new(Reason::UpstreamError, format!("answered {method} with something that is no result: {error}"))
+    Fault::unreadable(format!("answered {method} with something that is no result: {error}"))
 }
 
 #[cfg(test)]

@@ -324,9 +324,7 @@ impl Connection {
             Some(ServiceError::Cancelled { .. } | ServiceError::Timeout { .. }) => {
                 Fault::new(Reason::Timeout, "the request was given up")
             }
-            _ => {
-                Fault::new(Reason::UpstreamError, "answered with something that is no answer to the request")
-            }
+            _ => Fault::unreadable("answered with something that is no answer to the request"),
         }
     }
 

@@ -127,7 +127,7 @@ impl HttpClient {
         let Some(id) = id else { return Ok(StreamableHttpPostResponse::Accepted) };
         if !kind.starts_with("application/json") {
             let message = format!("answered with content type {kind:?} in place of JSON or an event stream");
-            return Err(Fault::new(Reason::UpstreamError, message).into());
+            return Err(Fault::unreadable(message).into());
         }
         let body = wire::body(response, cap).await?;
         self.answer(id, &body, fresh).map_err(Refused::Fault)
@@ -148,10 +148,7 @@ impl HttpClient {
             }
         }
         if !messages.iter().any(|message| answers(message, id)) {
-            return Err(Fault::new(
-                Reason::UpstreamError,
-                "answered with a message that is no answer to the request",
-            ));
+            return Err(Fault::unreadable("answered with a message that is no answer to the request"));
         }
         if messages.len() == 1
             && let Some(message) = messages.pop()

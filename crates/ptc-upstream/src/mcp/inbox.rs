@@ -219,16 +219,15 @@ pub fn number(id: &RequestId) -> Option<i64> {
 
 /// An answer that has neither a result nor an error of the shape that JSON-RPC gives it. What stands there is told.
 fn no_answer(error: Option<&str>) -> Fault {
-    let message = match error.map(|error| serde_json::from_str(error).unwrap_or_else(|_| error.to_owned())) {
-        Some(error) => error,
-        None => "answered without a result or an error".to_owned(),
-    };
-    Fault::new(Reason::UpstreamError, message)
+    match error.map(|error| serde_json::from_str(error).unwrap_or_else(|_| error.to_owned())) {
+        Some(error) => Fault::new(Reason::UpstreamError, error),
+        None => Fault::unreadable("answered without a result or an error"),
+    }
 }
 
 /// A line or body that is no message.
 pub fn unreadable() -> Fault {
-    Fault::new(Reason::UpstreamError, "answered with something that is no JSON-RPC message")
+    Fault::unreadable("answered with something that is no JSON-RPC message")
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub fn payload(status: u16, body: &[u8]) -> Result<Payload, Fault> {
                 call::exact(std::str::from_utf8(body).unwrap_or_default())?;
                 Ok(Payload { structured: Some(value), bytes, ..Payload::default() })
             }
-            Err(_) => fault(Reason::UpstreamError, "malformed JSON response".to_owned()),
+            Err(_) => Err(Fault { bytes: Some(bytes), ..Fault::unreadable("malformed JSON response") }),
         },
         400 | 403 | 404 | 422 => fault(Reason::ToolError, format!("http {status}{}", said(body))),
         401 => fault(Reason::AuthFailed, "http 401: the credentials were not accepted".to_owned()),

@@ -45,17 +45,18 @@ fn too_late(journal: &RunJournal, identity: &str, took: Duration) -> Fault {
     fault
 }
 
-/// A failure with what gives the next call more time, if it is that there was too little.
-fn with_cure(mut fault: Fault, upstream: &Upstream, time: Duration) -> Fault {
+/// A failure with what a program can do, if it is that there was too little time. What gives calls more is told to the
+/// operator, in the log.
+fn with_cure(mut fault: Fault, upstream: &Upstream, tool: &CatalogTool, time: Duration) -> Fault {
     if fault.reason == Reason::Timeout {
         let endpoint = upstream.config.transport.endpoint();
-        let cure = match endpoint.is_some_and(|endpoint| endpoint.request_timeout < time) {
-            true => "\"request_timeout_ms\" of the upstream gives it more time",
-            false => {
-                "\"call_timeout_ms\" of the upstream, or --upstream-call-timeout-ms for all, gives it more time"
-            }
+        let setting = match endpoint.is_some_and(|endpoint| endpoint.request_timeout < time) {
+            true => "\"request_timeout_ms\" of the upstream",
+            false => "\"call_timeout_ms\" of the upstream, or --upstream-call-timeout-ms for all,",
         };
-        fault.message = format!("{}; {cure}", fault.message);
+        let (name, tool) = (&upstream.config.name, crate::catalog::one_line(&tool.def.name, 120));
+        tracing::warn!(upstream = %name, tool = %tool, "{}; {setting} gives it more time", fault.message);
+        fault.message.push_str("; ask for less in one call");
     }
     fault
 }
@@ -305,7 +306,7 @@ impl Run {
             once: tool.effect != EffectClass::Read,
         };
         let answer = upstream.client.call(&tool.def.name, args, allowance).await;
-        let mut payload = answer.map_err(|fault| with_cure(fault, upstream, allowance.timeout))?;
+        let mut payload = answer.map_err(|fault| with_cure(fault, upstream, tool, allowance.timeout))?;
         if tool.wraps_result() {
             payload.structured = payload.structured.map(call::unwrapped);
         }

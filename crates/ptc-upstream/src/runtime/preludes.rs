@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ptc_lisp::analyze::Servers;
+use ptc_lisp::analyze::{Servers, closest};
 use ptc_lisp::prelude::{Effect, Offer, Prelude, Upstreams};
 
 use super::RunContext;
@@ -61,7 +61,11 @@ impl RunContext {
     /// The tool behind an operation, if it is there and this run may call it.
     fn offered(&self, server: &str, tool: &str) -> Result<Arc<CatalogTool>, Withheld> {
         let run = self.run();
-        let Some(upstream) = run.runtime.upstream(server) else { return Err((Offer::UnknownServer, None)) };
+        let Some(upstream) = run.runtime.upstream(server) else {
+            let seen = run.view();
+            let near = closest(server, seen.servers().iter().map(|known| known.name.as_str()));
+            return Err((Offer::UnknownServer, near.map(|near| format!("did you mean {near}?"))));
+        };
         let (grants, credentials) = (&run.policy.grants, upstream.credentials());
         let found = upstream.find(tool);
         let name = match &found {

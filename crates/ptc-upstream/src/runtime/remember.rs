@@ -63,6 +63,7 @@ pub(super) fn load(file: &Path, config: &UpstreamConfig) -> Option<Arc<Server>> 
     Some(Arc::new(Server {
         name: config.name.clone(),
         description: config.description.clone().unwrap_or_else(|| one_line(&stored.description, LINE)),
+        own_words: config.description.is_none(),
         tags: config.tags.clone(),
         tools: Some(tools.collect::<BTreeMap<_, _>>()),
         ..Server::default()

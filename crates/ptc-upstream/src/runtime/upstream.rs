@@ -81,6 +81,7 @@ impl Upstream {
         let server = Server {
             name: config.name.clone(),
             description: config.description.clone().unwrap_or_default(),
+            own_words: config.description.is_none(),
             tags: config.tags.clone(),
             approval: config.approval.clone(),
             remembered: kept.as_deref().and_then(|file| remember::load(file, config)),

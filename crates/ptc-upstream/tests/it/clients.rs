@@ -152,6 +152,12 @@ fn variables_are_those_of_the_clients() {
         ("${workspaceFolderBasename}", "shop"),
         ("${userHome}${/}a", "/home/ada/a"),
         ("$HOME ${", "$HOME ${"),
+        ("${NOT_SET:-${HOME}}/a", "/home/ada/a"),
+        ("${NOT_SET:-${EMPTY:-x${HOME}y}}z", "x/home/adayz"),
+        ("${HOME:-${NOT_SET}}", "/home/ada"),
+        ("${NOT_SET:-${workspaceFolder}/b}", "/home/ada/shop/b"),
+        ("${NOT_SET:-a}}", "a}"),
+        ("${NOT_SET:-$5}", "$5"),
     ] {
         assert_eq!(filled(text), expected, "{text}");
     }
@@ -250,6 +256,12 @@ fn mistakes_name_server_key_and_fix() {
             one(json!({"command": "${input:token}"})),
             "${input:token} is asked for by the client, and nobody is asked here",
         ),
+        (
+            one(json!({"command": "${A:-${input:token}}"})),
+            "${input:token} is asked for by the client, and nobody is asked here",
+        ),
+        (one(json!({"command": "${A:-${B}"})), "has a default with '${' and no '}': ${B"),
+        (one(json!({"command": "${A:-".repeat(9) + "x" + &"}".repeat(9)})), "nests variables deeper than 8"),
         (
             one(json!({"command": "${command:pick}"})),
             "${command:pick} is no variable that is known here; write ${NAME}",

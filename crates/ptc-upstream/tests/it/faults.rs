@@ -58,6 +58,8 @@ async fn a_bad_answer_fails_its_call_and_no_other() {
             let fault = fault.expect_err(tool);
             assert_eq!(fault.reason, *reason, "{how}, {tool}: {fault}");
             assert!(fault.message.contains(message), "{how}, {tool}: {fault}");
+            let says_nothing = ["invalid", "no_result", "nothing"].contains(tool);
+            assert_eq!(fault.unread, says_nothing, "{how}, {tool}: {fault}");
             assert_eq!(fault.bytes.is_some(), *reason == Reason::ResponseTooLarge, "{how}, {tool}");
             assert_eq!(slow.expect(&how).texts(), ["at last"], "{how}, beside {tool}");
         }

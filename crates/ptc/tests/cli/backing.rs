@@ -28,6 +28,10 @@ fn dropping() -> String {
 const CRM: &str = "(ns crm \"Doors.\")\n(defn seen \"What is seen there.\" [at]\n  \
                    (:did (:value (tool/call {:server \"things\" :tool \"look\" :args {:at at}}))))\n";
 
+/// The same, with the function of the server.
+const CRM_FUNCTION: &str =
+    "(ns crm \"Doors.\")\n(defn seen \"What is seen there.\" [at]\n  (:did (things/look {:at at})))\n";
+
 /// Calls something that is there before the export is called.
 const PROGRAM: &str =
     "(println (:ok (tool/call {:server \"things\" :tool \"other\" :args {}}))) (crm/seen \"door\")";
@@ -42,6 +46,11 @@ enum State {
 }
 
 const STATES: [State; 4] = [State::There, State::WithoutTheTool, State::Dead, State::NotConfigured];
+
+/// Every state, with both ways to write the call.
+fn cases() -> impl Iterator<Item = (State, &'static str)> {
+    STATES.into_iter().flat_map(|state| [CRM, CRM_FUNCTION].map(|prelude| (state, prelude)))
+}
 
 impl State {
     /// What is said of it.
@@ -70,6 +79,10 @@ impl State {
 
 /// A folder with a prelude, an agent and the upstreams in a state.
 fn project(name: &str, state: State) -> PathBuf {
+    project_with(CRM, name, state)
+}
+
+fn project_with(prelude: &str, name: &str, state: State) -> PathBuf {
     let folder = folder(&format!("backing-{name}-{state:?}"));
     let agent = "prompt = \"Look\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"upstreams.json\"\npreludes = [\"crm.clj\"]\n";
     let reply = json!({"program": PROGRAM.replace("(crm/seen \"door\")", "(return (crm/seen \"door\"))")});
@@ -77,7 +90,7 @@ fn project(name: &str, state: State) -> PathBuf {
     write(
         &folder,
         &[
-            ("crm.clj", CRM),
+            ("crm.clj", prelude),
             ("agent.toml", agent),
             ("replies.jsonl", &format!("{reply}\n")),
             ("program.clj", PROGRAM),
@@ -110,8 +123,8 @@ fn surfaces() -> Vec<(&'static str, Vec<&'static str>)> {
 #[test]
 fn nothing_runs_without_what_a_prelude_requires() {
     for (name, words) in surfaces() {
-        for state in STATES {
-            let folder = project(name, state);
+        for (state, prelude) in cases() {
+            let folder = project_with(prelude, name, state);
             let ran = ptc_in(&folder, &words);
             let case = format!("{name} {state:?}: {}{}", ran.out, ran.err);
             if state == State::There {
@@ -144,9 +157,9 @@ fn what_is_only_checked_is_held_to_the_same() {
         &["eval", "--check", "program.clj", "--json"],
         &["prelude", "check", "crm.clj"],
     ];
-    for state in STATES {
+    for (state, text) in cases() {
         for words in checks {
-            let folder = project(words[0], state);
+            let folder = project_with(text, words[0], state);
             let prelude: &[&str] = if words[0] == "prelude" { &[] } else { &["-p", "crm.clj"] };
             let words = [words, prelude, &["--upstreams-config", "upstreams.json"]].concat();
             let ran = ptc_in(&folder, &words);

@@ -26,6 +26,7 @@ mod http;
 mod keys;
 mod killed;
 mod kills;
+mod late;
 mod moved;
 mod natural;
 mod nginx;
@@ -35,6 +36,7 @@ mod port;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;
+mod remembered;
 mod replicas;
 mod retrying;
 mod security;

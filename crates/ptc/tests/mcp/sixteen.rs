@@ -1,14 +1,14 @@
 //! Sixteen servers at once: fourteen real ones and two HTTP APIs, or small ones of which the test says when they come up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
+use crate::late::{Gate, late_server};
 use crate::servers;
 use crate::support::{Folder, StdioServer, eventually, found_within, initialize};
-use crate::upstreams::late_server;
 
 /// Tools of all real servers and APIs, in the versions that are installed.
 const TOOLS: usize = 187;
@@ -100,12 +100,14 @@ fn loaded(server: &mut StdioServer) -> BTreeSet<String> {
 fn clients_never_wait_for_servers_and_each_is_usable_once_it_is_up() {
     let folder = Folder::new();
     let script = folder.file("late.sh", &late_server());
-    // These come up when their file is there. That of the slow one never is, which is longer than any 30 seconds.
+    // These come up when their gate is open. That of the slow one never is, which is longer than any 30 seconds.
     let others: Vec<String> = (1..=13).map(|number| format!("server{number:02}")).collect();
     let late = others.iter().map(String::as_str).chain(["slow"]);
-    let late = late
-        .map(|name| (name.to_owned(), json!({"command": "sh", "args": [script, folder.path().join(name)]})));
-    let mut entries: serde_json::Map<String, Json> = late.collect();
+    let mut gates: BTreeMap<String, Gate> =
+        late.map(|name| (name.to_owned(), Gate::shut(&folder, name))).collect();
+    let entry = |gate: &Gate| json!({"command": "sh", "args": [script, gate.path()]});
+    let mut entries: serde_json::Map<String, Json> =
+        gates.iter().map(|(name, gate)| (name.clone(), entry(gate))).collect();
     entries.insert("gone".to_owned(), json!({"command": "no-such-program-anywhere"}));
     entries.insert("broken".to_owned(), json!({"command": "sh", "args": ["-c", "exit 3"]}));
     assert_eq!(entries.len(), 16);
@@ -118,7 +120,7 @@ fn clients_never_wait_for_servers_and_each_is_usable_once_it_is_up() {
     let greeted = began.elapsed();
     let listed = server.ask(1, "tools/list", json!({}));
     let both = began.elapsed();
-    // Both are answered although no file is there yet, so nothing can have come up.
+    // Both are answered although no gate is open yet, so nothing can have come up.
     let told = reply["result"]["instructions"].as_str().unwrap();
     for name in &names {
         assert!(told.contains(name) && listed.to_string().contains(name), "{name}: {told}");
@@ -129,7 +131,7 @@ fn clients_never_wait_for_servers_and_each_is_usable_once_it_is_up() {
     let mut up = BTreeSet::new();
     for name in others.iter().rev() {
         assert_eq!(loaded(&mut server), up);
-        folder.file(name, "");
+        gates.get_mut(name).unwrap().open();
         up.insert(name.clone());
         eventually(&format!("{name} is up"), || loaded(&mut server) == up);
         let program = format!("(:value (tool/call {{:server \"{name}\" :tool \"look\"}}))");

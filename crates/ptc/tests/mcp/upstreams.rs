@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::shell_server::{listing_only, shell_server};
+use crate::late::{Gate, late_server};
 use crate::support::{self, Folder, HttpServer, StdioServer, ptc, text};
 
 /// A configuration with the fixture as `fix`, changed by `more`.
@@ -57,6 +57,7 @@ fn probe_6_r5_2_kinds_of_answers_and_faults() {
     failing(&mut server, "rpc_error", ":upstream_error");
     // The time of calls is short only where nothing else is asked for: on a busy machine any call may take as long.
     let (_other, mut impatient) = self::server(&["--upstream-call-timeout-ms", "400"]);
+    impatient.log.wait_for("it is up", |line| line.contains("is ready"));
     failing(&mut impatient, "slow", ":timeout");
     let program = format!("(frequencies (map :reason (map (fn [_] {}) (range 51))))", call("text", "{}"));
     let text = server.eval(3, &program);
@@ -360,23 +361,17 @@ fn r14_4_9_upstream_text_cannot_leave_its_frame() {
     assert_eq!(feedback.matches("</untrusted_ptc_output>").count(), 1, "{feedback}");
 }
 
-/// Answers as a small server once the file that it is told is there.
-pub fn late_server() -> String {
-    let calling = r#"answer '{"content":[{"type":"text","text":"looked"}]}'"#;
-    format!("until [ -e \"$1\" ]; do sleep 0.1; done\n{}", shell_server(&listing_only("look"), calling))
-}
-
 #[test]
 fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
     let folder = Folder::new();
     let script = folder.file("late.sh", &late_server());
-    let there = folder.path().join("there");
+    let mut gate = Gate::shut(&folder, "gate");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fixture.py");
     let servers = json!({"mcpServers": {
         "fix": {"command": "python3", "args": [fixture]},
         "gone": {"command": "no-such-program-anywhere"},
         "broken": {"command": "sh", "args": ["-c", "echo no key was given >&2; exit 3"]},
-        "late": {"command": "sh", "args": [script, there]},
+        "late": {"command": "sh", "args": [script, gate.path()]},
     }});
     let file = folder.file("mcp.json", &servers.to_string());
     let mut server = StdioServer::start(&["--upstreams-config", &file]);
@@ -404,7 +399,7 @@ fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
         described(&mut server, 4).contains("- broken (down: process"),
         "why it is not there is known by now"
     );
-    std::fs::write(&there, "").unwrap();
+    gate.open();
     // Others may have come up before it.
     let mut text = String::new();
     while !text.contains("- late: 1 tool: look.") {
@@ -425,10 +420,10 @@ fn own_version() -> Json {
 #[test]
 fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
     let folder = Folder::new();
-    let (script, there) = (folder.file("late.sh", &late_server()), folder.path().join("there"));
+    let (script, mut gate) = (folder.file("late.sh", &late_server()), Gate::shut(&folder, "gate"));
     let servers = json!({"mcpServers": {
         "gone": {"command": "no-such-program-anywhere"},
-        "late": {"command": "sh", "args": [script, there]},
+        "late": {"command": "sh", "args": [script, gate.path()]},
     }});
     let file = folder.file("mcp.json", &servers.to_string());
     let mut server = StdioServer::start(&["--upstreams-config", &file]);
@@ -441,7 +436,7 @@ fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
     let acknowledged = server.receive_any();
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
     assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}), "{acknowledged}");
-    std::fs::write(&there, "").unwrap();
+    gate.open();
     let mut text = String::new();
     while !text.contains("- late: 1 tool: look.") {
         while server.receive_any()["method"] != crate::support::LIST_CHANGED {}
@@ -456,9 +451,9 @@ fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
 #[test]
 fn hands_are_shaken_before_upstreams_are_up_whatever_programs_rely_on() {
     let folder = Folder::new();
-    let (script, there) = (folder.file("late.sh", &late_server()), folder.path().join("there"));
+    let (script, gate) = (folder.file("late.sh", &late_server()), folder.path().join("gate"));
     let late = json!({
-        "transport": "mcp_stdio", "command": "sh", "args": [script, there], "effects": {"look": "read"}
+        "transport": "mcp_stdio", "command": "sh", "args": [script, gate], "effects": {"look": "read"}
     });
     let file = folder.file("upstreams.json", &json!({"upstreams": {"late": late}}).to_string());
     let source =
@@ -470,11 +465,11 @@ fn hands_are_shaken_before_upstreams_are_up_whatever_programs_rely_on() {
         (vec!["--prelude", &prelude], "(:ok (shop/look))"),
         (vec!["--aggregator-read-only"], "(:ok (tool/call {:server \"late\" :tool \"look\"}))"),
     ] {
-        let _ = std::fs::remove_file(&there);
-        // The upstream says nothing before its file is there, and that is written only now.
+        // The upstream says nothing before its gate is open, and that is opened only behind the handshake.
+        let mut gate = Gate::shut(&folder, "gate");
         let mut server =
             StdioServer::ready(&[&["--upstreams-config", file.as_str()], more.as_slice()].concat());
-        std::fs::write(&there, "").unwrap();
+        gate.open();
         assert_eq!(server.eval(1, program), "user=> true", "{more:?}");
     }
 }

@@ -17,7 +17,11 @@ use serde_json::json;
 use super::support::{call, eval_in, object, tool, with_sessions};
 use super::upstream::{Upstream, frozen, start, structured};
 
-const SOURCE: &str = r#"(ns api "Rows.") (defn rows [] (tool/call {:server "crm" :tool "get" :args {}}))"#;
+/// The call of a tool, and the function that it is.
+const SOURCES: [&str; 2] = [
+    r#"(ns api "Rows.") (defn rows [] (tool/call {:server "crm" :tool "get" :args {}}))"#,
+    r#"(ns api "Rows.") (defn rows [] {:value (crm/get {})})"#,
+];
 /// Calls something that is there before the export is called.
 const PROGRAM: &str =
     r#"(println (:ok (tool/call {:server "crm" :tool "other" :args {}}))) (:value (api/rows))"#;
@@ -57,7 +61,11 @@ async fn runtime(tools: Tools, options: RuntimeOptions) -> (Arc<Runtime>, Arc<At
 }
 
 /// A server with the prelude of all programs, and one whose sessions choose it from a store.
-async fn engines(runtime: &Arc<Runtime>, asked: &Arc<AtomicU32>) -> [Result<Arc<Engine>, String>; 2] {
+async fn engines(
+    source: &str,
+    runtime: &Arc<Runtime>,
+    asked: &Arc<AtomicU32>,
+) -> [Result<Arc<Engine>, String>; 2] {
     let asked = asked.clone();
     let planner = Llm::function(move |_: &Request| {
         asked.fetch_add(1, Ordering::SeqCst);
@@ -67,23 +75,29 @@ async fn engines(runtime: &Arc<Runtime>, asked: &Arc<AtomicU32>) -> [Result<Arc<
         task: Some(Task::default()),
         ..with_sessions(Profile::Structured, SessionSettings::default())
     };
-    let prelude = Some(Arc::new(Prelude::compile_text(SOURCE).expect("it is right")));
+    let prelude = Some(Arc::new(Prelude::compile_text(source).expect("it is right")));
     let runtime = Some(runtime.clone());
     let parts = Parts { runtime: runtime.clone(), prelude, planner: Some(planner), ..Parts::default() };
     let of_server = Engine::with(settings(), parts).await.map_err(|error| error.to_string());
     let store = Preludes::new(Arc::new(Store::open(":memory:").expect("it opens")));
-    store.write("api", SOURCE, &Metadata::new()).expect("it is right");
+    store.write("api", source, &Metadata::new()).expect("it is right");
     let parts = Parts { runtime, preludes: Some(store), ..Parts::default() };
     [of_server, Engine::with(settings(), parts).await.map_err(|error| error.to_string())]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_runs_without_what_a_prelude_requires() {
+    for source in SOURCES {
+        held_to_its_backing(source).await;
+    }
+}
+
+async fn held_to_its_backing(source: &str) {
     for (mode, options) in modes() {
         for (tools, told) in STATES {
             let (runtime, calls) = runtime(tools, options.clone()).await;
             let asked = Arc::new(AtomicU32::new(0));
-            let [of_server, of_store] = engines(&runtime, &asked).await;
+            let [of_server, of_store] = engines(source, &runtime, &asked).await;
             let mut answers = Vec::new();
             match of_server {
                 // What is known to be missing keeps the server from starting.

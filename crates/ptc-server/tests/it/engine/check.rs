@@ -50,6 +50,32 @@ async fn all_mistakes_are_told_at_once_in_their_order() {
 }
 
 #[tokio::test]
+async fn calls_of_what_is_not_there_are_told_beside_other_mistakes() {
+    let engine = aggregator(patient(Profile::Slim)).await;
+    let program = r#"(inc 1 2)
+        (tool/call {:server "crm" :tool "gett"})
+        (crm/putt {})
+        (try (tool/call {:server "crm" :tool "caught"}) (catch Exception e nil))
+        (tool/call {:server "crn" :tool "get"})
+        (foo 1)"#;
+    let reply = call(&engine, "lisp_check", json!({"program": program})).await;
+    let errors = object(&reply)["errors"].as_array().expect("errors").clone();
+    let found: Vec<(&str, u64)> = errors
+        .iter()
+        .map(|error| (error["reason"].as_str().unwrap_or_default(), error["line"].as_u64().unwrap_or(0)))
+        .collect();
+    let expected = [
+        ("arity_error", 1),
+        ("unknown_tool", 2),
+        ("unknown_tool", 3),
+        ("unknown_tool", 5),
+        ("unbound_var", 6),
+    ];
+    assert_eq!(found, expected, "{errors:#?}");
+    assert!(errors[1]["fix"].as_str().is_some_and(|fix| fix.contains("get")), "{errors:#?}");
+}
+
+#[tokio::test]
 async fn calls_have_effects_and_a_bound_where_there_is_one() {
     let engine = aggregator(patient(Profile::Slim)).await;
     let check =

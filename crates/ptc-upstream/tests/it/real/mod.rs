@@ -75,7 +75,7 @@ impl Hits {
 }
 
 fn questions_find_tools_that_fit(catalog: &Catalog) {
-    let (mut tuned, mut held) = (Hits::default(), Hits::default());
+    let (mut tuned, mut held, mut vague) = (Hits::default(), Hits::default(), Hits::default());
     for line in include_str!("questions.txt").lines().filter(|line| !line.starts_with('#')) {
         let [set, question, fitting] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
         let fitting: Vec<&str> = fitting.split(' ').collect();
@@ -88,18 +88,23 @@ fn questions_find_tools_that_fit(catalog: &Catalog) {
             found["found"].as_array().expect("lines").iter().filter_map(Json::as_str).collect();
         let names: Vec<&str> = lines.iter().filter_map(|line| line.split(' ').next()).collect();
         let place = names.iter().position(|name| fitting.contains(name));
-        let hits = if set == "held" { &mut held } else { &mut tuned };
+        let hits = match set {
+            "held" => &mut held,
+            "vague" => &mut vague,
+            _ => &mut tuned,
+        };
         hits.count(place);
         // What is held back stays unseen, so that nobody tunes with it.
         if set != "held" && place.is_none_or(|place| place >= 3) {
             eprintln!("{question} -> {names:?}");
         }
     }
-    eprintln!("tuned: {tuned:?}\nheld: {held:?}");
-    assert_eq!((tuned.asked, held.asked), (60, 40));
-    for hits in [tuned, held] {
+    eprintln!("tuned: {tuned:?}\nheld: {held:?}\nvague: {vague:?}");
+    assert_eq!((tuned.asked, held.asked, vague.asked), (60, 40, 30));
+    // A slip in a question of three words leaves little to find anything by.
+    for (hits, in_eight) in [(tuned, 90), (held, 90), (vague, 80)] {
         assert!(hits.in_three * 100 >= hits.asked * 80, "{hits:?}");
-        assert!(hits.in_eight * 100 >= hits.asked * 90, "{hits:?}");
+        assert!(hits.in_eight * 100 >= hits.asked * in_eight, "{hits:?}");
     }
 }
 

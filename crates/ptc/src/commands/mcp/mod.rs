@@ -244,7 +244,7 @@ async fn start_upstreams(
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
         in_background: !options.require_upstreams && !known_first,
-        catalogs: catalogs_folder(),
+        catalogs: options.remember_catalogs.then(catalogs_folder).flatten(),
         ..RuntimeOptions::default()
     };
     let told_later = frozen.in_background;

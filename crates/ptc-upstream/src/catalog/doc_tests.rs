@@ -1,0 +1,122 @@
+//! What `doc` says of arguments, schema by schema: enough that a call can be written from it.
+
+use serde_json::json;
+
+use super::doc::doc;
+use super::tests::tool;
+
+#[test]
+fn every_variant_is_told_with_the_value_that_chooses_it() {
+    let circle = json!({"type": "object", "required": ["kind", "radius"], "properties": {
+        "kind": {"const": "circle"}, "radius": {"type": "number", "exclusiveMinimum": 0}, "label": {"type": "string"}}});
+    let square = json!({"type": "object", "required": ["kind", "side"], "properties": {
+        "kind": {"enum": ["square"]}, "side": {"type": "integer"}, "label": {"type": "integer"}}});
+    let point = json!({"type": "object", "required": ["kind"], "properties": {"kind": {"const": "point"}}});
+    let schema = json!({"type": "object", "oneOf": [{"$ref": "#/$defs/circle"}, square, point],
+                        "$defs": {"circle": circle}});
+    let page = doc("s", &tool("draw", "", schema), None);
+    for line in [
+        "Args: :kind enum<string>, :label string|integer?, :radius number?, :side integer?",
+        "  :kind one of \"circle\", \"square\", \"point\"",
+        "  :radius more than 0",
+        "  with :kind \"circle\": :radius number, :label string?",
+        "  with :kind \"square\": :side integer, :label integer?",
+        "  with :kind \"point\": nothing else",
+        "Required: :kind",
+    ] {
+        assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+    }
+    assert!(
+        page.contains("Or: (s/draw {:kind \"circle\" :radius 0.0}") || page.contains(":radius 1.0"),
+        "{page}"
+    );
+}
+
+#[test]
+fn variants_are_bounded() {
+    let long: serde_json::Map<String, serde_json::Value> =
+        (0..200).map(|at| (format!("a_rather_long_name_{at}"), json!({"type": "string"}))).collect();
+    let way = |at: usize| {
+        let mut properties = long.clone();
+        properties.insert("kind".to_owned(), json!({"const": at}));
+        json!({"properties": properties, "required": ["kind"]})
+    };
+    let schema = json!({"oneOf": (0..40).map(way).collect::<Vec<_>>()});
+    let page = doc("s", &tool("t", "", schema), None);
+    assert!(page.lines().any(|line| line == "  … 28 more") && page.contains("(meta 's/t)"), "{page}");
+    assert!(page.len() < 40_000, "{}", page.len());
+}
+
+#[test]
+fn names_that_differ_in_hyphens_alone_are_told_apart() {
+    let schema = json!({"properties": {"page-size": {"type": "integer"}, "page_size": {"type": "integer"},
+                        "dry-run": {"type": "boolean"}}, "required": ["page-size", "page_size", "dry-run"]});
+    let page = doc("s", &tool("t", "", schema), None);
+    for part in [
+        "Args: \"page-size\" integer, :page_size integer, :dry-run boolean",
+        "Required: \"page-size\", :page_size, :dry-run",
+        "Or: (s/t {\"page-size\" 0 :page_size 0 :dry-run true})",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+}
+
+#[test]
+fn what_a_value_must_be_is_told_beside_its_type() {
+    for (schema, line) in [
+        (json!({"type": "string", "pattern": "^[A-Z]{3}$"}), "  :x matches #\"^[A-Z]{3}$\""),
+        (json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1}), "  :x more than 0 and at most 1"),
+        (json!({"type": ["string", "null"]}), "  :x string|nil"),
+        (json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), "  :x integer|nil"),
+        (json!({"type": "object", "additionalProperties": {"type": "integer"}}), "  :x {\"…\" integer}"),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
+                   "additionalProperties": {"type": ["number", "null"]}}),
+            "  :x {:a string \"…\" number|nil}",
+        ),
+        (
+            json!({"type": "array", "items": {"type": "object", "additionalProperties": {"enum": ["on", "off"]}}}),
+            "  :x [{\"…\" \"on\"|\"off\"}]",
+        ),
+    ] {
+        let page = doc("s", &tool("t", "", json!({"properties": {"x": schema}, "required": ["x"]})), None);
+        assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+    }
+    for unsaid in
+        [json!({"type": "object"}), json!({"type": "object", "additionalProperties": true}), json!({})]
+    {
+        let page = doc("s", &tool("t", "", json!({"properties": {"x": unsaid}, "required": ["x"]})), None);
+        assert!(!page.lines().any(|shown| shown.starts_with("  :x")), "{page}");
+    }
+}
+
+#[test]
+fn example_calls_use_what_the_schema_gives() {
+    for (schema, call) in [
+        (
+            json!({"properties": {"q": {"type": "string", "default": "all"}}, "required": ["q"]}),
+            "{:q \"all\"}",
+        ),
+        (
+            json!({"properties": {"q": {"type": "string", "examples": ["fjord"]}}, "required": ["q"]}),
+            "{:q \"fjord\"}",
+        ),
+        (
+            json!({"properties": {"q": {"type": "string", "example": "fjord"}}, "required": ["q"]}),
+            "{:q \"fjord\"}",
+        ),
+        (
+            json!({"properties": {"q": {"anyOf": [{"type": "string"}, {"type": "null"}], "examples": ["fjord"]}},
+                   "required": ["q"]}),
+            "{:q \"fjord\"}",
+        ),
+        (
+            json!({"properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"],
+                   "examples": [{"q": "fjord", "n": 3}]}),
+            "{:q \"fjord\" :n 3}",
+        ),
+    ] {
+        let page = doc("s", &tool("t", "", schema), None);
+        assert!(page.contains(&format!("Or: (s/t {call})")), "{call}\n{page}");
+    }
+}
