@@ -185,7 +185,7 @@ impl Mission<'_, '_> {
         for id in due {
             if let Some(wait) = self.waiting.get_mut(&id) {
                 wait.due = false;
-                wait.lost = lost.then(|| unanswered(&wait.ask, false)).flatten();
+                wait.lost = lost.then(|| unanswered(&wait.ask, false, None)).flatten();
             }
         }
         Ok(())

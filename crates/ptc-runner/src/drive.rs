@@ -215,7 +215,8 @@ impl Driver {
         }
         for ask in self.run.outstanding() {
             self.around.taped(|| Entry::Again(Question::from(&ask)));
-            match journal::unanswered(&ask, saved.repeat || saved.did_not_happen.contains(&ask.id)) {
+            let repeat = saved.repeat || saved.did_not_happen.contains(&ask.id);
+            match journal::unanswered(&ask, repeat, saved.open.get(&ask.id)) {
                 None => self.start(ask),
                 Some(supply) => {
                     let of = journal::answerer(&ask);

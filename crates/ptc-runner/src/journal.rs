@@ -12,7 +12,7 @@
 //! is called. A process that is killed in between either asks the person again, makes the call, or reports that its outcome
 //! is unknown; it never makes the call twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptc_agent::{Answers, Ask, AskKind, Decision, SaveError, Supply};
 use serde_json::json;
@@ -74,6 +74,17 @@ pub struct Saved {
     pub repeat: bool,
     /// Calls that are made again because somebody found that they did not happen, by their numbers.
     pub did_not_happen: BTreeSet<u64>,
+    /// Calls that are written down elsewhere and of which nobody knows, by their numbers.
+    pub open: BTreeMap<u64, OpenCall>,
+}
+
+/// A call without an answer, as people find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// What it is listed and settled by.
+    pub identity: String,
+    /// Whether somebody settled it without finding out what came of it.
+    pub is_dismissed: bool,
 }
 
 impl From<Vec<u8>> for Saved {
@@ -111,8 +122,9 @@ pub(crate) fn answer(
 }
 
 /// What becomes of something that was asked for and not answered when the process ended: `None` if it is asked
-/// for again, else what the run is told in place of an answer. This is the only place that decides it.
-pub fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
+/// for again, else what the run is told in place of an answer, in the words that programs of servers are told too. This is
+/// the only place that decides it.
+pub fn unanswered(ask: &Ask, repeat: bool, open: Option<&OpenCall>) -> Option<Supply> {
     match &ask.kind {
         // Nothing has happened yet: a person who was asked and did not decide is asked again.
         AskKind::Model { .. } | AskKind::Approval { .. } => None,
@@ -120,16 +132,22 @@ pub fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
         // As tools of servers fail: the program looks at the answer and nothing is raised.
         AskKind::Tool { tool, args, .. } if tool.answers == Answers::Upstream => {
             let text = |key: &str| args[key].as_str().unwrap_or_default();
-            let message = unknown(&format!("{}/{}", text("server"), text("tool")));
+            let message = unknown(&format!("{}/{}", text("server"), text("tool")), open);
             Some(Supply::Tool(Ok(
                 json!({"ok": false, "reason": ptc_host::OUTCOME_UNKNOWN, "message": message}),
             )))
         }
-        AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&format!("`{}`", tool.name)))),
+        // As programs call it, and as `ptc effects` lists it.
+        AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&format!("tool/{}", tool.name), open))),
     }
 }
 
-fn unknown(what: &str) -> String {
-    let why = "was called and the process ended before it answered";
-    ptc_host::outcome_unknown(what, why, "look before it is made again")
+fn unknown(call: &str, open: Option<&OpenCall>) -> String {
+    let (why, then) = match open {
+        Some(OpenCall { identity, is_dismissed: true }) => {
+            (ptc_host::DISMISSED, format!("it is not made again. Its identity is {identity}"))
+        }
+        _ => (ptc_host::BEGUN_BEFORE, ptc_host::look_and_settle(open.map(|open| open.identity.as_str()))),
+    };
+    ptc_host::outcome_unknown(call, why, &then)
 }

@@ -58,7 +58,7 @@ pub use drive::{Checkpoint, Subscriber, Surroundings};
 pub use file::{
     AgentFile, FileError, Place, agent_schema, compile_preludes, model_beside, parse_agent, read_agent,
 };
-pub use journal::{Answer, Answerer, Journal, Saved, unanswered};
+pub use journal::{Answer, Answerer, Journal, OpenCall, Saved, unanswered};
 pub use outside::answer;
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;

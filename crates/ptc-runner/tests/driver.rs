@@ -6,15 +6,16 @@ mod approval;
 #[path = "driver/upstreams.rs"]
 mod upstreams;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ptc_runner::model::{Llm, Model, ModelError, Pending, Reply, Request, TextSink};
 use ptc_runner::typed::Call;
 use ptc_runner::{
-    Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, Need, RunOptions, Saved, Step,
-    Surroundings, Tool, compile, delegate, execute, resume, run, run_all, run_blocking, run_in, then, tool,
+    Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, Need, OpenCall, RunOptions, Saved,
+    Step, Surroundings, Tool, compile, delegate, execute, resume, run, run_all, run_blocking, run_in, then,
+    tool, waiting,
 };
 use serde_json::{Value as Json, json};
 
@@ -350,6 +351,36 @@ async fn calls_that_were_not_answered_are_made_again_only_if_that_does_no_harm()
         let saved = Saved { state, repeat, ..Saved::default() };
         let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
         assert_eq!(step.value, expected, "{effect:?}, idempotent: {idempotent}, repeat: {repeat}: {step:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_is_told_by_which_identity_people_settle_a_call_that_nobody_knows_of() {
+    let open = |is_dismissed| Some(OpenCall { identity: "r1-0001".to_owned(), is_dismissed });
+    for (open, then) in [
+        (None, "look before it is made again"),
+        (
+            open(false),
+            "it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is r1-0001",
+        ),
+        (open(true), "it is not made again. Its identity is r1-0001"),
+    ] {
+        let tool = Tool::new("act", |_| json!("done")).effect(Effect::Write);
+        let agent = Arc::new(Agent::builder("x").tool(tool).build().unwrap());
+        let program = code("(return (try (tool/act {}) (catch Exception e (ex-message e))))");
+        let kept = Arc::new(Kept::default());
+        let around = Surroundings { journal: Some(kept.clone()), ..Surroundings::default() };
+        run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
+        let state = kept.states.lock().unwrap().last().unwrap().0.clone();
+        let number = waiting(&state).expect("what it waits for")[0].id;
+        let open = BTreeMap::from_iter(open.map(|open| (number, open)));
+        let saved = Saved { state, open, ..Saved::default() };
+        let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
+        let told = step.value.as_str().expect("a message");
+        assert!(
+            told.contains("outcome unknown: tool/act was begun before") && told.ends_with(then),
+            "{told}"
+        );
     }
 }
 

@@ -18,6 +18,7 @@ use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Begun, NewEffect};
 use serde_json::{Value as Json, json};
 
+use crate::engine::pulse::patience;
 pub use crate::under_way::{Announcing, CallKey};
 use crate::under_way::{CallsInFlight, HOLDS, Process};
 
@@ -206,6 +207,10 @@ impl EffectJournal for StoreJournal {
 
     fn holds(&self) -> Option<Duration> {
         Some(HOLDS)
+    }
+
+    fn patience(&self) -> Duration {
+        patience(self.effects.store())
     }
 
     fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {
@@ -452,6 +457,10 @@ impl EffectJournal for HeldJournal {
 
     fn holds(&self) -> Option<Duration> {
         self.journal.holds()
+    }
+
+    fn patience(&self) -> Duration {
+        self.journal.patience()
     }
 
     fn unsent(&self, scope: &str, identity: &str) -> Result<(), String> {

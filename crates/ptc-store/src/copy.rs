@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ptc_system::private;
 use rusqlite::backup::{Backup, StepResult};
 
+use crate::mark::{self, Marker};
 use crate::place::{self, Place};
 use crate::rescue::Table;
 use crate::sqlite::{self, Owner};
@@ -151,7 +152,12 @@ pub fn forget_log(place: &str) -> Result<(), StoreError> {
     let done = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     let failed = |error: rusqlite::Error| sqlite::fault(&error).at(&place::shown(place), "checkpoint");
     match done.map_err(failed)? {
-        0 => forget_id(&sqlite).map_err(failed),
+        0 => {
+            forget_id(&sqlite).map_err(failed)?;
+            // What was noted of the log is not missed from now on, whether it can be read or not.
+            let noted = Marker::open(&path).and_then(|mut marker| marker.rest());
+            noted.map_err(|error| unwritable(&sqlite::beside(&path, mark::ENDING), &error))
+        }
         _ => Err(StoreError::Busy {
             place: place::shown(place),
             cause: "others use it; stop them first".to_owned(),

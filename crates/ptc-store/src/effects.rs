@@ -186,7 +186,7 @@ impl Effects {
     }
 
     /// The store that it is in.
-    pub(crate) fn store(&self) -> &Arc<Store> {
+    pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
@@ -203,6 +203,20 @@ impl Effects {
     /// Begins a call, once.
     pub fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, EffectError> {
         self.store.write(&subject(scope), |tx| Ok(self.added(tx, scope, call)?))
+    }
+
+    /// Writes down a call that was made without a row, as somebody finds out now: it was begun then and has no answer. One that
+    /// has a row is left as it is.
+    pub fn found_open(&self, scope: &str, call: &NewEffect<'_>, begun_ms: i64) -> Result<(), EffectError> {
+        let args = call.args.to_string().into_bytes();
+        self.store.write(&subject(scope), |tx| {
+            tx.run(
+                "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at, made_until)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0) ON CONFLICT (scope, identity) DO NOTHING",
+                cells![scope, call.identity, call.server, call.tool, args.clone(), BEGUN, begun_ms],
+            )?;
+            Ok(())
+        })
     }
 
     /// Begins a call, once, for who holds its scope, and keeps what its program was told before, all or nothing.

@@ -9,8 +9,9 @@
 //! order. How far it was asked is noted beside the log (`mark.rs`), and what is broken behind that was told to nobody.
 //!
 //! What can be found: bytes that changed in the middle of the log, or its beginning; with the note also a change of the very
-//! last commit, a log that was cut off, one of which only zeros are left, and one that is gone before anything of it was copied
-//! into its file. What cannot: a log that is gone or empty later looks like one that was copied.
+//! last commit, a log that was cut off, one of which only zeros are left, and one that is gone or empty although its file was
+//! not written since. What cannot: a log that is gone after a part of it was copied into the file, beside which nothing was
+//! noted since.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -18,7 +19,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::StoreError;
-use crate::mark::Mark;
+use crate::mark::{self, Mark, Noted};
 use crate::place::{self, Place};
 use crate::sqlite::beside;
 
@@ -37,12 +38,27 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A break in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which part, from 1; 0 is the beginning of the log.
+    /// What is broken.
+    pub of: Broken,
+    /// Which part of the log, from 1; 0 is its beginning.
     pub part: u64,
     /// Commits behind it that can still be seen.
     pub commits: u64,
     /// What that means.
     pub lost: Lost,
+}
+
+/// What is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// A part of the log, or its beginning.
+    Log,
+    /// The log is gone. What was copied into the file before is there.
+    Gone,
+    /// The log is gone, and nothing of it was in the file: nothing is left that a store could go on with.
+    All,
+    /// What was noted beside the log.
+    Note,
 }
 
 /// What is lost behind a break.
@@ -59,7 +75,11 @@ pub enum Lost {
 impl Damage {
     /// Whether nothing is left that a store could go on with.
     pub fn is_total(&self) -> bool {
-        self.part == 0 && self.lost == Lost::Acknowledged
+        self.of == Broken::All
+    }
+
+    fn of(of: Broken, lost: Lost) -> Damage {
+        Damage { of, part: 0, commits: 0, lost }
     }
 
     /// Whether the store can go on by itself, because nothing is lost that anybody was told.
@@ -70,15 +90,24 @@ impl Damage {
 
 impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Damage { part, commits, lost } = self;
+        let Damage { of, part, commits, lost } = self;
         let many = if *commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") };
-        match (part, commits, lost) {
-            _ if self.is_total() => {
-                write!(
-                    f,
-                    "its log is gone, and all that was acknowledged with it: nothing of it was in the file yet"
-                )
+        let whole = match of {
+            Broken::Log => None,
+            Broken::Gone => {
+                Some("its log is gone, and what was acknowledged since the file was last written with it")
             }
+            Broken::All => Some(
+                "its log is gone, and all that was acknowledged with it: nothing of it was in the file yet",
+            ),
+            Broken::Note => Some(
+                "what was noted beside its log (`-synced`) is broken, and nothing else tells whether it is whole",
+            ),
+        };
+        if let Some(told) = whole {
+            return f.write_str(told);
+        }
+        match (part, commits, lost) {
             (0, ..) => write!(f, "the beginning of its log is broken, so nothing of it can be read"),
             (_, _, Lost::Untold) => {
                 write!(f, "its log ends before part {part}, as after a loss of power; {many} behind it ")?;
@@ -108,13 +137,21 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
             std::thread::sleep(PAUSE);
         }
         // First: whoever syncs the log meanwhile notes it afterwards.
-        let noted = Mark::noted(&path);
-        let now = match File::open(&log) {
-            Ok(file) if file.metadata().is_ok_and(|meta| meta.len() == 0) => gone(&path, noted.as_ref()),
-            Ok(file) => looked(BufReader::new(file), noted.as_ref()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => gone(&path, noted.as_ref()),
-            Err(error) => Err(error),
-        };
+        let now = Noted::beside(&path).and_then(|noted| {
+            let mut now = match File::open(&log) {
+                Ok(file) if file.metadata().is_ok_and(|meta| meta.len() == 0) => gone(&path, noted.mark())?,
+                Ok(file) => looked(BufReader::new(file), noted.mark())?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => gone(&path, noted.mark())?,
+                Err(error) => return Err(error),
+            };
+            if let Some(damage) = now.as_mut().filter(|damage| damage.of == Broken::Gone)
+                && !begins(&path)?
+            {
+                damage.of = Broken::All;
+            }
+            let of_note = (noted == Noted::Broken).then(|| Damage::of(Broken::Note, Lost::Unknown));
+            Ok(now.or(of_note))
+        });
         let now = now.map_err(|error| StoreError::Unreachable {
             place: place::shown(place),
             cause: format!("its log: {error}"),
@@ -124,34 +161,39 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
             (_, None) => return Ok(None),
             (None, Some(damage)) => found = Some(damage),
             // A break that moves is where somebody writes.
-            (Some(before), Some(damage)) if before.part != damage.part => return Ok(None),
+            (Some(before), Some(damage)) if (before.of, before.part) != (damage.of, damage.part) => {
+                return Ok(None);
+            }
             (Some(_), Some(_)) => {}
         }
     }
     Ok(found)
 }
 
-/// The damage of a store whose log is not there, if something was on the disk with it and nothing is in the file: not even
-/// the mark that every store gets with its first commit.
+/// The damage of a store whose log is not there, if something was on the disk with it that is not in the file. The file tells
+/// by its time: whoever copies a log into it does that after the last note.
 fn gone(store: &Path, noted: Option<&Mark>) -> io::Result<Option<Damage>> {
-    const BEGINNING: usize = 100;
-    const APPLICATION: usize = 68;
-    if noted.is_none_or(|mark| mark.parts == 0) {
-        return Ok(None);
-    }
-    let mut file = match File::open(store) {
+    let Some(mark) = noted.filter(|mark| mark.parts > 0) else { return Ok(None) };
+    let file = match std::fs::metadata(store) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
+    let is_older = mark.is_kept_up && file.modified()? < mark::written(store)?;
+    Ok((is_older || !begins(store)?).then(|| Damage::of(Broken::Gone, Lost::Acknowledged)))
+}
+
+/// Whether anything of a store is in its file: the mark that each gets with its first commit.
+fn begins(store: &Path) -> io::Result<bool> {
+    const BEGINNING: usize = 100;
+    const APPLICATION: usize = 68;
     let mut beginning = [0; BEGINNING];
-    let is_marked = filled(&mut file, &mut beginning)? && number(&beginning, APPLICATION) != 0;
-    Ok((!is_marked).then_some(Damage { part: 0, commits: 0, lost: Lost::Acknowledged }))
+    Ok(filled(&mut File::open(store)?, &mut beginning)? && number(&beginning, APPLICATION) != 0)
 }
 
 fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>> {
     let mut header = Vec::with_capacity(HEADER);
     log.by_ref().take(HEADER as u64).read_to_end(&mut header)?;
-    let beginning = |lost| Some(Damage { part: 0, commits: 0, lost });
+    let beginning = |lost| Some(Damage::of(Broken::Log, lost));
     match header.len() {
         // It was copied into its file.
         0 => return Ok(None),
@@ -164,7 +206,7 @@ fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>
         let noted = noted.is_some_and(|mark| mark.parts > 0);
         return Ok(match (any_set(&mut log)?, noted) {
             (true, _) => beginning(Lost::Unknown),
-            (false, true) => beginning(Lost::Acknowledged),
+            (false, true) => Some(Damage::of(Broken::Gone, Lost::Acknowledged)),
             (false, false) => None,
         });
     }
@@ -201,7 +243,7 @@ fn looked(mut log: impl Read, noted: Option<&Mark>) -> io::Result<Option<Damage>
         // Of another log, which is in the file by now, or of nothing that is broken.
         Some(_) => Lost::Untold,
     };
-    let damage = Damage { part: broken.unwrap_or(whole + 1), commits, lost };
+    let damage = Damage { of: Broken::Log, part: broken.unwrap_or(whole + 1), commits, lost };
     Ok((commits > 0 || lost == Lost::Acknowledged).then_some(damage))
 }
 
@@ -257,138 +299,5 @@ impl Order {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A log of so many commits of three pages each, as SQLite writes one.
-    fn log(commits: u32) -> Vec<u8> {
-        const PAGE: usize = 512;
-        let order = Order { big: false };
-        let mut log = Vec::new();
-        for number in [MAGIC, 3_007_000, PAGE as u32, 0, 7, 8] {
-            log.extend(number.to_be_bytes());
-        }
-        let mut sum = order.add((0, 0), &log);
-        log.extend([sum.0, sum.1].map(u32::to_be_bytes).concat());
-        for frame in 0..commits * 3 {
-            let ends = if frame % 3 == 2 { 9 } else { 0 };
-            let head = [frame + 1, ends].map(u32::to_be_bytes).concat();
-            let page = vec![frame as u8; PAGE];
-            sum = order.add(order.add(sum, &head), &page);
-            log.extend(head);
-            log.extend([7, 8, sum.0, sum.1].map(u32::to_be_bytes).concat());
-            log.extend(page);
-        }
-        log
-    }
-
-    fn look(log: &[u8]) -> Option<Damage> {
-        looked(log, None).expect("it can be read")
-    }
-
-    const PART: usize = FRAME + 512;
-
-    #[test]
-    fn a_log_that_was_changed_before_its_last_commit_is_damaged() {
-        let whole = log(4);
-        assert_eq!(look(&whole), None);
-        for (at, commits) in [(0, 4), (1, 4), (2, 3), (5, 2), (8, 1)] {
-            let mut changed = whole.clone();
-            changed[HEADER + at * PART + FRAME + 100] ^= 1;
-            let damage = Damage { part: at as u64 + 1, commits, lost: Lost::Unknown };
-            assert_eq!(look(&changed), Some(damage), "part {at}");
-        }
-        let mut beginning = whole;
-        beginning[17] ^= 1;
-        assert_eq!(look(&beginning), Some(Damage { part: 0, commits: 0, lost: Lost::Unknown }));
-    }
-
-    /// The salt of the logs here.
-    const SALT: [u8; 8] = [0, 0, 0, 7, 0, 0, 0, 8];
-
-    fn changed(log: &[u8], part: usize) -> Vec<u8> {
-        let mut log = log.to_vec();
-        log[HEADER + (part - 1) * PART + FRAME + 100] ^= 1;
-        log
-    }
-
-    #[test]
-    fn what_was_on_the_disk_is_told_from_what_was_lost_with_the_power() {
-        let (whole, half) = (log(4), Mark { salt: SALT, parts: 6 });
-        let look = |log: &[u8], mark: &Mark| looked(log, Some(mark)).expect("it can be read");
-        assert_eq!(look(&whole, &half), None);
-        for (part, commits, lost) in [
-            (1, 4, Lost::Acknowledged),
-            (5, 3, Lost::Acknowledged),
-            (7, 2, Lost::Untold),
-            (8, 2, Lost::Untold),
-        ] {
-            let damage = Damage { part: part as u64, commits, lost };
-            assert_eq!(look(&changed(&whole, part), &half), Some(damage), "part {part}");
-        }
-        // A log of which nothing was synced since it began anew.
-        let before = Mark { salt: [9; 8], parts: 600 };
-        let damage = look(&changed(&whole, 2), &before).expect("a break");
-        assert!(damage.is_harmless(), "{damage}");
-    }
-
-    #[test]
-    fn a_log_that_lacks_its_last_commits_is_damaged_if_they_had_been_on_the_disk() {
-        let (whole, all) = (log(4), Mark { salt: SALT, parts: 12 });
-        let look = |log: &[u8]| looked(log, Some(&all)).expect("it can be read");
-        assert_eq!(look(&whole), None);
-        for (log, part) in [
-            (changed(&whole, 12), 12),
-            (changed(&whole, 11), 11),
-            (whole[..HEADER + 9 * PART].to_vec(), 10),
-            (whole[..HEADER + 2 * PART].to_vec(), 1),
-        ] {
-            let damage = look(&log).expect("something is lost");
-            assert_eq!((damage.part, damage.lost), (part, Lost::Acknowledged));
-        }
-        assert_eq!(look(&[]), None, "it was copied into its file");
-    }
-
-    #[test]
-    fn a_log_whose_beginning_is_gone_is_damaged() {
-        let (whole, mark) = (log(4), Mark { salt: SALT, parts: 12 });
-        for zeros in [HEADER, 100, PART, whole.len() - 1] {
-            let mut zeroed = whole.clone();
-            zeroed[..zeros].fill(0);
-            let expected = Some(Damage { part: 0, commits: 0, lost: Lost::Unknown });
-            assert_eq!(look(&zeroed), expected, "{zeros} zeros");
-        }
-        for length in 1..HEADER {
-            assert!(look(&whole[..length]).is_some_and(|damage| !damage.is_harmless()), "{length} bytes");
-            assert!(look(&vec![0; length]).is_some_and(|damage| !damage.is_harmless()), "{length} zeros");
-        }
-        let all_zero =
-            |mark: Option<&Mark>| looked(&vec![0_u8; whole.len()][..], mark).expect("it can be read");
-        let lost = all_zero(Some(&mark)).expect("it had been on the disk");
-        assert_eq!((lost.part, lost.lost), (0, Lost::Acknowledged));
-        assert_eq!(all_zero(Some(&Mark::default())), None, "nothing was ever on the disk");
-        assert_eq!(all_zero(None), None);
-    }
-
-    /// So do logs of processes that were killed, and what was left by longer ones.
-    #[test]
-    fn a_log_that_ends_early_or_is_followed_by_something_older_is_not() {
-        let whole = log(4);
-        for end in (0..whole.len()).step_by(97).chain([HEADER, HEADER + 3 * PART]) {
-            assert_eq!(look(&whole[..end]), None, "cut off at {end}");
-        }
-        // A change that was not committed, under a shorter one that was.
-        let (short, mut left) = (log(2), log(4));
-        left[HEADER + 6 * PART + FRAME] ^= 1;
-        left.truncate(HEADER + 8 * PART);
-        left[..short.len()].copy_from_slice(&short);
-        assert_eq!(look(&left), None);
-        // The log before this one had another salt.
-        let mut older = log(4);
-        for part in 6..12 {
-            older[HEADER + part * PART + 8] ^= 1;
-        }
-        assert_eq!(look(&older), None);
-        assert_eq!(look(&[0; 4_000]), None);
-    }
-}
+#[path = "log_check_tests.rs"]
+mod tests;

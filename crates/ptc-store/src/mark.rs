@@ -6,10 +6,14 @@
 //! told to nobody, because a disk may write parts in any order until it is asked to write them all.
 //!
 //! What other processes committed and did not sync themselves is noted with the next commit of whoever synced it.
+//!
+//! Whoever closes a store as the last one copies the log into the file and takes it away. That is noted too, so that a log
+//! which is missing while something is noted of it was lost, unless the file was written later than the note.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use ptc_system::private;
 use sha2::{Digest as _, Sha256};
@@ -21,7 +25,9 @@ use crate::sqlite::beside;
 pub(crate) const ENDING: &str = "-synced";
 
 /// How the file begins.
-const MAGIC: &[u8; 8] = b"ptcsync1";
+const MAGIC: &[u8; 8] = b"ptcsync2";
+/// How it began before it was noted that a log was taken away.
+const EARLIER: &[u8; 8] = b"ptcsync1";
 /// Bytes of the file: how it begins, the salt, the number of parts, and a checksum of these.
 const BYTES: usize = 32;
 
@@ -32,6 +38,50 @@ pub(crate) struct Mark {
     pub salt: [u8; 8],
     /// Parts from its beginning.
     pub parts: u64,
+    /// Whether it would be noted that the log was copied and taken away: earlier versions did not.
+    pub is_kept_up: bool,
+}
+
+/// What is noted beside a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// Nothing: nobody ever did.
+    Nothing,
+    /// So much.
+    Mark(Mark),
+    /// Something that nobody wrote.
+    Broken,
+}
+
+impl Noted {
+    /// What is noted beside a store.
+    pub fn beside(store: &Path) -> io::Result<Noted> {
+        let mut bytes = Vec::with_capacity(BYTES);
+        match File::open(beside(store, ENDING)) {
+            Ok(file) => file.take(BYTES as u64).read_to_end(&mut bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Noted::Nothing),
+            Err(error) => return Err(error),
+        };
+        // It was made, and the process or the machine ended before it was written.
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(Noted::Nothing);
+        }
+        let mark = <&[u8; BYTES]>::try_from(bytes.as_slice()).ok().and_then(Mark::read);
+        Ok(mark.map_or(Noted::Broken, Noted::Mark))
+    }
+
+    /// The mark, if there is one.
+    pub fn mark(&self) -> Option<&Mark> {
+        match self {
+            Noted::Mark(mark) => Some(mark),
+            Noted::Nothing | Noted::Broken => None,
+        }
+    }
+}
+
+/// When the note beside a store was written last.
+pub(crate) fn written(store: &Path) -> io::Result<SystemTime> {
+    std::fs::metadata(beside(store, ENDING))?.modified()
 }
 
 impl Mark {
@@ -46,21 +96,15 @@ impl Mark {
         log.read_exact(&mut frame)?;
         // Another process may have begun it anew, and then the part is of the log before.
         let salt: [u8; 8] = frame[8..16].try_into().unwrap_or_default();
-        Ok((salt == header[16..24]).then_some(Mark { salt, parts }))
-    }
-
-    /// What was noted beside a store; nothing if nobody ever did, or if it cannot be read.
-    pub fn noted(store: &Path) -> Option<Mark> {
-        let mut bytes = [0; BYTES];
-        File::open(beside(store, ENDING)).and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
-        Mark::read(&bytes)
+        Ok((salt == header[16..24]).then_some(Mark { salt, parts, is_kept_up: true }))
     }
 
     fn read(bytes: &[u8; BYTES]) -> Option<Mark> {
         let (said, sum) = bytes.split_at(24);
         let parts = u64::from_be_bytes(said[16..].try_into().ok()?);
-        let known = said.starts_with(MAGIC) && sum == &Sha256::digest(said)[..8];
-        Some(Mark { salt: said[8..16].try_into().ok()?, parts }).filter(|_| known)
+        let is_kept_up = said.starts_with(MAGIC);
+        let known = (is_kept_up || said.starts_with(EARLIER)) && sum == &Sha256::digest(said)[..8];
+        Some(Mark { salt: said[8..16].try_into().ok()?, parts, is_kept_up }).filter(|_| known)
     }
 
     fn bytes(&self) -> [u8; BYTES] {
@@ -99,12 +143,28 @@ impl Marker {
 
     /// Notes that so much of the log is on the disk, unless another process noted more of it.
     pub fn note(&mut self, mark: &Mark) -> io::Result<()> {
-        let mut bytes = [0; BYTES];
-        self.0.seek(SeekFrom::Start(0))?;
-        let there = self.0.read_exact(&mut bytes).ok().and_then(|()| Mark::read(&bytes));
-        if there.is_some_and(|there| there.salt == mark.salt && there.parts >= mark.parts) {
+        if self.there()?.is_some_and(|there| there.salt == mark.salt && there.parts >= mark.parts) {
             return Ok(());
         }
+        self.write(mark)
+    }
+
+    /// Notes that there is no log any more, on the disk at once: all that was in it is in the file.
+    pub fn rest(&mut self) -> io::Result<()> {
+        if self.there()?.is_some_and(|there| there.parts == 0 && there.is_kept_up) {
+            return Ok(());
+        }
+        self.write(&Mark::default())?;
+        self.0.sync_data()
+    }
+
+    fn there(&mut self) -> io::Result<Option<Mark>> {
+        let mut bytes = [0; BYTES];
+        self.0.seek(SeekFrom::Start(0))?;
+        Ok(self.0.read_exact(&mut bytes).ok().and_then(|()| Mark::read(&bytes)))
+    }
+
+    fn write(&mut self, mark: &Mark) -> io::Result<()> {
         self.0.seek(SeekFrom::Start(0))?;
         self.0.write_all(&mark.bytes())
     }
@@ -116,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_was_written_and_not_if_it_was_changed() {
-        let mark = Mark { salt: *b"12345678", parts: 4_711 };
+        let mark = Mark { salt: *b"12345678", parts: 4_711, is_kept_up: true };
         let bytes = mark.bytes();
         assert_eq!(Mark::read(&bytes), Some(mark));
         for at in 0..BYTES {
@@ -125,5 +185,10 @@ mod tests {
             assert_eq!(Mark::read(&changed), None, "byte {at}");
         }
         assert_eq!(Mark::read(&[0; BYTES]), None);
+        let mut earlier = [0; BYTES];
+        earlier[..8].copy_from_slice(EARLIER);
+        let sum = Sha256::digest(&earlier[..24]);
+        earlier[24..].copy_from_slice(&sum[..8]);
+        assert_eq!(Mark::read(&earlier), Some(Mark::default()));
     }
 }

@@ -258,6 +258,17 @@ impl Drop for PgConnection {
 mod tests {
     use super::*;
 
+    /// Who waits gives up twice before a lease of ten seconds is over, and who hangs is gone by then.
+    #[test]
+    fn whoever_hangs_holds_others_up_for_less_than_a_lease() {
+        let seconds = |name: &str| {
+            let (_, rest) = SETTINGS.split_once(&format!("SET {name} = '")).expect("a setting");
+            rest.split('s').next().and_then(|seconds| seconds.parse::<u64>().ok()).expect("seconds")
+        };
+        let (gives_up, is_gone) = (seconds("lock_timeout"), seconds("idle_in_transaction_session_timeout"));
+        assert!(gives_up < is_gone && is_gone < 10 && 2 * gives_up <= 10, "{gives_up} {is_gone}");
+    }
+
     #[test]
     fn statements_and_tables_are_translated_by_rule() {
         assert_eq!(

@@ -133,7 +133,8 @@ pub(crate) fn nothing(place: &str, problem: &str) -> StoreError {
     }
 }
 
-/// A place as messages show it: without the password of a URL, or of options of a connection.
+/// A place as messages show it and as it is noted: an address without its password and its options, which may have more
+/// secrets, and of options of a connection only the names.
 pub fn shown(place: &str) -> String {
     let Some((scheme, rest)) = place.split_once("://") else {
         let options = options(place);
@@ -142,19 +143,26 @@ pub fn shown(place: &str) -> String {
             false => options.iter().map(|name| format!("{name}=…")).collect::<Vec<_>>().join(" "),
         };
     };
-    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let address = match address.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => address.to_owned(),
-    };
-    let query: Vec<&str> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty() && !pair.to_ascii_lowercase().starts_with("password"))
-        .collect();
-    match query.is_empty() {
-        true => format!("{scheme}://{address}"),
-        false => format!("{scheme}://{address}?{}", query.join("&")),
+    let address = rest.split('?').next().unwrap_or_default();
+    let user = |credentials: &str| credentials.split(':').next().unwrap_or_default().to_owned();
+    match address.rsplit_once('@') {
+        Some((credentials, host)) => format!("{scheme}://{}@{host}", user(credentials)),
+        None if is_host(address) && (address.contains('/') || !rest.contains('@')) => {
+            format!("{scheme}://{address}")
+        }
+        // A password with a question mark.
+        None => format!("{scheme}://{}@…", user(address)),
     }
+}
+
+/// Whether what stands before the options of an address begins with hosts and ports, and not with a user and a password.
+fn is_host(address: &str) -> bool {
+    let hosts = address.split('/').next().unwrap_or_default();
+    let is_one = |host: &str| {
+        let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+        host.starts_with('[') || port.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    hosts.split(',').all(is_one)
 }
 
 /// An error of the PostgreSQL client with its causes; the outermost text alone says little.
@@ -181,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_not_shown() {
+    fn neither_passwords_nor_options_are_shown() {
         for (place, expected) in [
             ("store.db", "store.db"),
             (":memory:", ":memory:"),
@@ -191,10 +199,13 @@ mod tests {
             ("./host=db", "./host=db"),
             ("postgres://ann:secret@localhost/ptc", "postgres://ann@localhost/ptc"),
             ("postgres://ann:s@cret@localhost/ptc", "postgres://ann@localhost/ptc"),
-            (
-                "postgres://ann@localhost/ptc?password=secret&user=bob",
-                "postgres://ann@localhost/ptc?user=bob",
-            ),
+            ("postgres://ann@localhost/ptc?password=secret&user=bob", "postgres://ann@localhost/ptc"),
+            ("postgres://ann@/ptc?host=/run/postgresql&passfile=/home/ann/pass", "postgres://ann@/ptc"),
+            ("postgres://ann:sec?ret@localhost/ptc", "postgres://ann@…"),
+            ("postgres://ann:sec/r?et@localhost/ptc", "postgres://ann@…"),
+            ("postgres://ann:12?34@localhost/ptc", "postgres://ann@…"),
+            ("postgres://[::1]:5432/ptc?sslmode=disable", "postgres://[::1]:5432/ptc"),
+            ("postgres://one:5432,two:5433/ptc?application_name=a@b", "postgres://one:5432,two:5433/ptc"),
         ] {
             assert_eq!(shown(place), expected);
         }

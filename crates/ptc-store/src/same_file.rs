@@ -69,10 +69,11 @@ impl OpenedFiles {
         Ok(())
     }
 
-    /// Notes that a connection was closed.
-    pub fn closed(&self) {
+    /// Notes that a connection was closed, and says whether it was the last one.
+    pub fn closed(&self) -> bool {
         let mut opened = self.lock();
         opened.connections = opened.connections.saturating_sub(1);
+        opened.connections == 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Opened> {

@@ -63,6 +63,11 @@ pub struct Shelf {
 const SUBJECT: &str = "shelf";
 
 impl Shelf {
+    /// The store that it is in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The shelf of a store, with room for so many bytes.
     pub fn new(store: Arc<Store>, bytes: usize) -> Self {
         Shelf { store, most: i64::try_from(bytes).unwrap_or(i64::MAX) }

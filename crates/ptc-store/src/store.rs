@@ -1,7 +1,8 @@
 //! The store: one place, opened once, used by many threads.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::StoreError;
 use crate::cell::cells;
@@ -37,6 +38,7 @@ pub struct Store {
     writer: Option<Pool>,
     /// The log of a file.
     wal: Option<Arc<Wal>>,
+    under_way: Transactions,
     /// The simulated process that the store belongs to.
     #[cfg(feature = "simulation")]
     simulated: Option<crate::simulation::Process>,
@@ -80,6 +82,7 @@ impl Store {
             pool: Pool::new(most),
             writer,
             wal,
+            under_way: Transactions::default(),
             #[cfg(feature = "simulation")]
             simulated: None,
         };
@@ -111,6 +114,7 @@ impl Store {
             pool: Pool::new(1),
             writer: None,
             wal: None,
+            under_way: Transactions::default(),
             simulated: Some(process),
         }
     }
@@ -124,6 +128,12 @@ impl Store {
     /// place is written. A copy is another store (`identity.rs`).
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// For how long the oldest of all transactions is under way, waiting for its turn included: nothing if there is none. One
+    /// that takes long says that others will.
+    pub fn silent_for(&self) -> Duration {
+        self.under_way.oldest().map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 
     /// Whether changes can be kept now: waits for its turn among those who write, writes a row, takes it out again, and waits
@@ -188,6 +198,7 @@ impl Store {
         change: Change,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let _under_way = self.under_way.begin();
         let pool = match (mode, &self.writer) {
             (Mode::Write(_), Some(writer)) => writer,
             _ => &self.pool,
@@ -293,6 +304,36 @@ impl Store {
             (Place::Postgres(config), _) => Box::new(pg::connect(config, &self.shown)?),
             _ => Box::new(sqlite::memory()?),
         })
+    }
+}
+
+/// When the transactions that are under way began.
+#[derive(Default)]
+struct Transactions(Mutex<(u64, BTreeMap<u64, Instant>)>);
+
+/// A transaction that is under way until this is dropped.
+struct UnderWay<'t>(&'t Transactions, u64);
+
+impl Transactions {
+    fn begin(&self) -> UnderWay<'_> {
+        let (next, begun) = &mut *self.lock();
+        *next += 1;
+        begun.insert(*next, Instant::now());
+        UnderWay(self, *next)
+    }
+
+    fn oldest(&self) -> Option<Instant> {
+        self.lock().1.values().next().copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Instant>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.lock().1.remove(&self.1);
     }
 }
 

@@ -409,7 +409,7 @@ fn as_before(place: &str, sql: &str) {
 #[test]
 fn a_store_of_an_earlier_version_learns_who_makes_calls_and_keeps_those_without_an_answer() {
     use crate::effects::{Effects, Finding};
-    let folder = Folder::new("earlier");
+    let folder = Folder::new("earlier-makers");
     let place = folder.file("store.db");
     as_before(&place, crate::under_way::COLUMNS);
     let row = "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at)
@@ -420,6 +420,24 @@ fn a_store_of_an_earlier_version_learns_who_makes_calls_and_keeps_those_without_
     assert_eq!((gaps.len(), gaps[0].maker.as_deref()), (1, None));
     effects.settle_unless("run", "a", &Finding::DidNotHappen, "", |_| true).expect("nobody makes it");
     assert_eq!(effects.gaps(None), Ok(vec![]));
+}
+
+#[test]
+fn a_store_says_for_how_long_its_oldest_transaction_is_under_way() {
+    let folder = Folder::new("under-way");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    assert_eq!(store.silent_for(), Duration::ZERO);
+    let within = store.read(|_| {
+        let before = store.silent_for();
+        // Another one is younger.
+        let other = std::thread::scope(|scope| {
+            scope.spawn(|| store.read(|_| Ok::<_, StoreError>(store.silent_for()))).join().expect("it ends")
+        })?;
+        Ok::<_, StoreError>((before, other))
+    });
+    let (before, other) = within.expect("it is read");
+    assert!(Duration::ZERO < before && before < other, "{before:?} {other:?}");
+    assert_eq!(store.silent_for(), Duration::ZERO);
 }
 
 #[cfg(unix)]

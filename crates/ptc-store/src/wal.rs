@@ -65,7 +65,9 @@ pub(crate) struct OpenFile(Arc<Wal>);
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        self.0.files.closed();
+        if self.0.files.closed() {
+            self.0.rest();
+        }
     }
 }
 
@@ -114,6 +116,17 @@ impl Wal {
             synced.marker = Marker::open(&self.path).ok();
         }
         Ok(opened)
+    }
+
+    /// Notes that there is no log, if SQLite took it away with the last connection of all processes. Who is killed before
+    /// that leaves a note that is older than the file.
+    fn rest(&self) {
+        if !crate::sqlite::beside(&self.path, "-wal").exists()
+            && let Some(marker) = &mut locked(&self.synced).marker
+        {
+            // Without it the file is as good, but a copy of it whose times were not kept may be taken for damaged.
+            let _ = marker.rest();
+        }
     }
 
     /// Returns when everything that was committed before is on the disk.

@@ -44,8 +44,8 @@ impl Unknown<'_> {
                 format!("was sent and not answered ({}: {})", fault.reason, cut(&fault.message, CAUSE))
             }
             Why::Ended => "was sent, and the program ended before the answer came".to_owned(),
-            Why::BegunBefore => "was begun before and its answer never came".to_owned(),
-            Why::Dismissed => "was begun before, and was settled without a finding".to_owned(),
+            Why::BegunBefore => ptc_host::BEGUN_BEFORE.to_owned(),
+            Why::Dismissed => ptc_host::DISMISSED.to_owned(),
             Why::NotLookedUp(cause) => {
                 format!("may have been begun before, which cannot be looked up ({})", cut(cause, CAUSE))
             }
@@ -54,11 +54,7 @@ impl Unknown<'_> {
             Some(identity) if matches!(why, Why::Dismissed) => format!(
                 "it is not made again under this key; if it is wanted, send it as another request. Its identity is {identity}"
             ),
-            Some(identity) => format!(
-                "it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is \
-                 {identity}"
-            ),
-            None => "look before it is made again".to_owned(),
+            identity => ptc_host::look_and_settle(identity),
         };
         let call = format!("{}/{}", self.server, self.tool);
         let bytes = match why {

@@ -28,7 +28,7 @@ pub mod host;
 pub mod lease;
 mod once;
 mod payload;
-mod pulse;
+pub(crate) mod pulse;
 mod reason;
 mod receipt;
 mod recordings;

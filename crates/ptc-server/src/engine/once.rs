@@ -162,7 +162,7 @@ impl Once {
     ) -> Result<T, E> {
         let journal = self.journal.clone();
         let asked = self.tasks.spawn_blocking_on(move || work(&journal), &self.runtime);
-        in_time(asked).await.unwrap_or_else(|| Err(SILENT.to_owned().into()))
+        in_time(self.journal.effects().store(), asked).await.unwrap_or_else(|| Err(SILENT.to_owned().into()))
     }
 }
 

@@ -13,9 +13,18 @@ use crate::events;
 /// How long a call waits for the store. Those who hold something there have lost it by then, if others are quicker.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long it is waited for now. Who has given up once, because the store did not answer, does not wait for as long again.
+pub fn patience(store: &Store) -> Duration {
+    patience_after(store.silent_for())
+}
+
+fn patience_after(silence: Duration) -> Duration {
+    if silence < PATIENCE { PATIENCE } else { PROMPT }
+}
+
 /// What the store said to whoever asked on another thread; nothing if it did not answer in time, or the server stops.
-pub async fn in_time<T>(asked: JoinHandle<T>) -> Option<T> {
-    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()
+pub async fn in_time<T>(store: &Store, asked: JoinHandle<T>) -> Option<T> {
+    tokio::time::timeout(patience(store), asked).await.ok()?.ok()
 }
 
 /// Why there is no answer, for logs.
@@ -182,7 +191,18 @@ mod tests {
     async fn who_asks_is_answered_or_told_that_nobody_will() {
         let given_up = tokio::spawn(std::future::pending::<()>());
         given_up.abort();
-        assert_eq!(in_time(given_up).await, None);
-        assert_eq!(in_time(tokio::spawn(async { 1 })).await, Some(1));
+        let store = Store::open(":memory:").expect("a store");
+        assert_eq!(in_time(&store, given_up).await, None);
+        assert_eq!(in_time(&store, tokio::spawn(async { 1 })).await, Some(1));
+    }
+
+    #[test]
+    fn who_has_waited_in_vain_does_not_wait_for_as_long_again() {
+        let seconds = Duration::from_secs;
+        for (silence, waits) in [(0, PATIENCE), (9, PATIENCE), (10, PROMPT), (60, PROMPT)] {
+            assert_eq!(patience_after(seconds(silence)), waits, "{silence}");
+        }
+        let store = Store::open(":memory:").expect("a store");
+        assert_eq!(patience(&store), PATIENCE, "it has nothing to do");
     }
 }

@@ -87,7 +87,8 @@ impl Resources {
         work: impl FnOnce(&Shelf) -> Result<T, StoreError> + Send + 'static,
     ) -> Option<T> {
         let shelf = self.shelf.clone()?;
-        let done = in_time(tokio::task::spawn_blocking(move || work(&shelf))).await?;
+        let asked = shelf.clone();
+        let done = in_time(shelf.store(), tokio::task::spawn_blocking(move || work(&asked))).await?;
         done.inspect_err(|error| tracing::warn!("results cannot be shared with other servers: {error}")).ok()
     }
 

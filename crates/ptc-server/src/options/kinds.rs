@@ -186,7 +186,7 @@ impl ValueKind for Option<SecretString> {
 /// Shorter tokens are refused.
 pub const MIN_TOKEN_BYTES: usize = 32;
 
-/// Where a store is. A database's address may hold a password, so it is shown without.
+/// Where a store is. A database's address may hold secrets, so it is shown without.
 #[derive(Clone, Debug, Default)]
 pub struct StorePlace(pub Option<SecretString>);
 
@@ -197,14 +197,7 @@ impl ValueKind for StorePlace {
         Ok(StorePlace(Some(SecretString::from(text))))
     }
     fn show(&self) -> Json {
-        let Some(place) = &self.0 else { return Json::Null };
-        let place = place.expose_secret();
-        match place.split_once("://") {
-            Some((scheme, rest)) => {
-                json!(format!("{scheme}://…{}", rest.rsplit('@').next().unwrap_or_default()))
-            }
-            None => json!(place),
-        }
+        self.0.as_ref().map_or(Json::Null, |place| json!(ptc_store::shown(place.expose_secret())))
     }
 }
 

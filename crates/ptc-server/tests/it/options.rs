@@ -229,6 +229,16 @@ fn the_configuration_is_shown_without_secrets() {
     assert_eq!(json["max-sessions"], serde_json::json!({"value": 3, "from": "--max-sessions"}));
     assert_eq!(json["upstreams-config"]["from"], "PTC_RUNNER_MCP_UPSTREAMS");
     assert_eq!(json["http-port"], serde_json::json!({"value": 7332, "from": "default"}));
+    for (place, shown) in [
+        ("postgres://me:hunter2@127.0.0.1/db", "postgres://me@127.0.0.1/db"),
+        ("postgres://127.0.0.1/db?user=me&password=hunter2&passfile=hunter3", "postgres://127.0.0.1/db"),
+        ("host=127.0.0.1 password=hunter2", "host=… password=…"),
+        ("calls.db", "calls.db"),
+    ] {
+        let loaded = read(&[("store", place)], &[]).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&loaded.shown()).unwrap();
+        assert_eq!(json["store"]["value"], shown);
+    }
 }
 
 #[test]

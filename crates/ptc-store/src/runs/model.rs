@@ -111,6 +111,8 @@ pub struct KeptRun {
     pub origin: Json,
     /// How far it came.
     pub status: Status,
+    /// When something of it was last kept, in milliseconds since 1970.
+    pub changed_at: i64,
     /// Its last state; `None` if it ended before it had one.
     pub state: Option<Vec<u8>>,
     /// How many answers the state knows.

@@ -94,11 +94,12 @@ pub(super) fn end(tx: &mut Tx<'_>, id: &str, status: Status, step: &Json) -> Res
 /// All that is kept of a run.
 pub(super) fn kept(tx: &mut Tx<'_>, id: &str) -> Result<Option<KeptRun>, StoreError> {
     let found = tx.first(
-        "SELECT r.status, o.origin FROM ptc_runs r JOIN ptc_run_origins o ON o.run = r.id WHERE r.id = ?1",
+        "SELECT r.status, o.origin, r.changed_at FROM ptc_runs r JOIN ptc_run_origins o ON o.run = r.id
+         WHERE r.id = ?1",
         cells![id],
-        |row| Ok((Status::named(&row.text(0)?)?, json(&row.bytes(1)?)?)),
+        |row| Ok((Status::named(&row.text(0)?)?, json(&row.bytes(1)?)?, row.int(2)?)),
     )?;
-    let Some((status, origin)) = found else { return Ok(None) };
+    let Some((status, origin, changed_at)) = found else { return Ok(None) };
     let state = tx.first("SELECT answers, state FROM ptc_run_states WHERE run = ?1", cells![id], |row| {
         Ok((row.int(0)?, row.bytes(1)?))
     })?;
@@ -120,7 +121,7 @@ pub(super) fn kept(tx: &mut Tx<'_>, id: &str) -> Result<Option<KeptRun>, StoreEr
         Ok(json(&row.bytes(0)?).ok())
     })?;
     let (state_answers, state) = state.map_or((0, None), |(answers, state)| (answers, Some(state)));
-    Ok(Some(KeptRun { origin, status, state, state_answers, answers, step: step.flatten() }))
+    Ok(Some(KeptRun { origin, status, changed_at, state, state_answers, answers, step: step.flatten() }))
 }
 
 /// All runs, the latest first.

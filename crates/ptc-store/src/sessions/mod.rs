@@ -67,6 +67,11 @@ pub struct Sessions {
 }
 
 impl Sessions {
+    /// The store that they are in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The sessions of a store.
     pub fn new(store: Arc<Store>) -> Self {
         Sessions { store }

@@ -63,6 +63,11 @@ pub struct Tickets {
 }
 
 impl Tickets {
+    /// The store that they are in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The tickets of a store.
     pub fn new(store: Arc<Store>) -> Self {
         Tickets { store }

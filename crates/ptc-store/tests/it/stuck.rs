@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ptc_store::requests::{Began, NewRequest, RequestError, Requests};
 use ptc_store::{Store, StoreError};
 
-use crate::eventually::eventually;
+use crate::eventually::{eventually, found};
 use crate::postgres::Server;
 use crate::support::Folder;
 
@@ -94,7 +94,8 @@ impl Drop for Stuck {
     }
 }
 
-/// Who waits gives up after five seconds. Two times that are the ten of a lease, so the second attempt must succeed.
+/// Who waits gives up after five seconds, and the server throws the hanging one out after eight (`pg.rs`), so the second
+/// attempt succeeds, unless the machine is so busy that the server comes late.
 #[test]
 fn a_process_that_hangs_in_a_transaction_holds_others_up_for_less_than_a_lease() {
     if let Some(place) = std::env::var_os(PLACE) {
@@ -107,11 +108,8 @@ fn a_process_that_hangs_in_a_transaction_holds_others_up_for_less_than_a_lease()
     let test = "stuck::a_process_that_hangs_in_a_transaction_holds_others_up_for_less_than_a_lease";
     let mut stuck = Stuck::start(test, &place, &folder.0);
     stuck.wait();
-    let mut begun = begin(&place);
-    if begun.is_err() {
-        assert!(is_busy(&begun), "{begun:?}");
-        begun = begin(&place);
-    }
+    let begun =
+        found("the hanging one is thrown out", || Some(begin(&place)).filter(|begun| !is_busy(begun)));
     assert!(
         matches!(begun, Ok(Began::Held { again: false, .. })),
         "nothing of the hanging one was kept: {begun:?}"

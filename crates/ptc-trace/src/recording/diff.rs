@@ -33,7 +33,8 @@ pub struct Difference {
     pub right: Json,
 }
 
-/// The first difference of two recordings, in the order in which things happened. Clocks do not count.
+/// The first difference of two recordings, in the order in which things happened. Clocks do not count, and neither does what
+/// a recording lacks that was cut off.
 pub fn first_difference(left: &Recording, right: &Recording) -> Option<Difference> {
     let between = |place: Place, left: &Json, right: &Json| {
         let (path, left, right) = parts(left, right)?;
@@ -41,7 +42,10 @@ pub fn first_difference(left: &Recording, right: &Recording) -> Option<Differenc
     };
     between(Place::Beginning, &left.head.subject, &right.head.subject)
         .or_else(|| calls(left, right, &between))
-        .or_else(|| between(Place::End, &ended(left), &ended(right)))
+        .or_else(|| match left.is_cut_off() || right.is_cut_off() {
+            true => None,
+            false => between(Place::End, &ended(left), &ended(right)),
+        })
 }
 
 fn calls(
@@ -49,9 +53,12 @@ fn calls(
     right: &Recording,
     between: &dyn Fn(Place, &Json, &Json) -> Option<Difference>,
 ) -> Option<Difference> {
+    let (left_cut, right_cut) = (left.is_cut_off(), right.is_cut_off());
     for number in 1..=left.tape.asked().max(right.tape.asked()) {
         let (left, right) = match (left.tape.call(number), right.tape.call(number)) {
             (Some(left), Some(right)) => (left, right),
+            (None, Some(_)) if left_cut => return None,
+            (Some(_), None) if right_cut => return None,
             (left, right) => {
                 let asked = |call: Option<Call>| call.map_or(Json::Null, |call| json_of(&call.question.of));
                 let (left, right) = (asked(left), asked(right));
@@ -59,7 +66,12 @@ fn calls(
             }
         };
         let asked = between(Place::Asked(number), &json_of(&left.question), &json_of(&right.question));
-        let answered = || between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given));
+        // Calls of one step are answered in any order, so later ones may have answers.
+        let is_open = left.given.is_none() && left_cut || right.given.is_none() && right_cut;
+        let answered = || match is_open {
+            true => None,
+            false => between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given)),
+        };
         if let Some(found) = asked.or_else(answered) {
             return Some(found);
         }

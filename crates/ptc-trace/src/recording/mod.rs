@@ -432,6 +432,11 @@ impl Recording {
         (1..=self.tape.asked()).filter_map(|number| self.tape.call(number))
     }
 
+    /// Whether its process ended before the run did.
+    pub fn is_cut_off(&self) -> bool {
+        self.end.is_none()
+    }
+
     /// The first call whose answer is not the one that was recorded.
     pub fn changed(&self) -> Option<Call> {
         self.tape.changed()

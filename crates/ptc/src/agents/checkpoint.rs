@@ -12,10 +12,11 @@ use anyhow::{Context, anyhow, bail};
 use ptc_runner::{Answer, Journal, Reason, Step, Waiting, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
+use ptc_store::effects::Gap;
 use ptc_store::runs::{Ending, KeptRun, ListedRun, NewAnswer, Run, RunError, Runs, Status};
 use serde_json::Value as Json;
 
-use super::findings::{self, Findings};
+use super::findings::{self, Findings, Waits};
 use super::lent;
 use super::mission::Mission;
 use super::show;
@@ -120,7 +121,7 @@ impl Checkpoints {
     fn tell_gaps(&self, id: &str, kept: &KeptRun) -> anyhow::Result<()> {
         match kept.status {
             Status::Finished => Ok(()),
-            _ => findings::tell(self.journal.effects(), id, &unanswered(kept)),
+            _ => waits(id, kept, &unanswered(kept)).tell(self.journal.effects()),
         }
     }
 
@@ -132,6 +133,19 @@ impl Checkpoints {
             }
         }
         Ok(())
+    }
+
+    /// Calls of own tools that processes are making right now and that may change something, for a list. Nothing is written
+    /// down: the run itself keeps their answers.
+    pub fn calls_under_way(&self) -> anyhow::Result<Vec<Gap>> {
+        let mut all = Vec::new();
+        for run in self.runs.list()? {
+            if self.is_held(&run.id) {
+                let kept = self.runs.read(&run.id)?;
+                all.extend(waits(&run.id, &kept, &unanswered(&kept)).open(self.journal.effects())?);
+            }
+        }
+        Ok(all)
     }
 
     /// Whether a process goes on with a run right now.
@@ -167,7 +181,7 @@ impl Checkpoints {
         let (run, kept) = self.runs.go_on(id)?;
         let found = match kept.status {
             Status::Finished => Findings::default(),
-            _ => findings::of(self.journal.effects(), id, &unanswered(&kept), repeat)?,
+            _ => findings::of(self.journal.effects(), waits(id, &kept, &unanswered(&kept)), repeat)?,
         };
         let resume = self.command(id);
         Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept, found))
@@ -239,6 +253,11 @@ fn unanswered(kept: &KeptRun) -> Vec<Waiting> {
     let waits = kept.state.as_deref().and_then(|state| waiting(state).ok()).unwrap_or_default();
     let answered = |id: u64| kept.answers_after_state().any(|answer| answer.ask == id);
     waits.into_iter().filter(|waits| !answered(waits.id)).collect()
+}
+
+/// The same with when it was.
+fn waits<'w>(run: &'w str, kept: &KeptRun, calls: &'w [Waiting]) -> Waits<'w> {
+    Waits { run, calls, since: kept.changed_at }
 }
 
 /// The folder that is meant if none is named.

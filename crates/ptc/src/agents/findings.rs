@@ -5,11 +5,11 @@
 //! call again. Every process of a run has identities of its own; they begin with the number of the ask
 //! (`runtime::numbered`), by which the call is found here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
-use ptc_runner::{Supply, Waiting, WaitsOn};
-use ptc_store::effects::{Became, Effects, Finding, Known, NewEffect};
+use ptc_runner::{OpenCall, Supply, Waiting, WaitsOn};
+use ptc_store::effects::{Became, Effects, Finding, Gap, Known, NewEffect};
 use ptc_upstream::runtime::identity_prefix;
 use serde_json::{Value as Json, json};
 
@@ -28,6 +28,8 @@ pub struct Findings {
     pub answers: Vec<(u64, Vec<u8>)>,
     /// Calls that did not happen and are made now.
     pub did_not_happen: BTreeSet<u64>,
+    /// Calls of which nobody knows, as people find them.
+    pub open: BTreeMap<u64, OpenCall>,
 }
 
 /// The calls of a run in the journal.
@@ -37,43 +39,69 @@ struct Book<'e> {
     rows: Vec<Known>,
 }
 
-/// Writes down calls of an agent's own tools that may have changed something and have no answer, so that they are
-/// listed. Calls of upstreams were written down before they were made.
-pub fn tell(effects: &Effects, run: &str, waits: &[Waiting]) -> anyhow::Result<()> {
-    let book = Book::read(effects, run)?;
-    for call in waits {
-        let WaitsOn::Tool { tool, args, once: true } = &call.on else { continue };
-        if let (identity, None) = book.own(call.id) {
-            let effect = NewEffect { identity: &identity, server: OWN, tool, args };
-            effects.begin(&lent::scope(run), &effect)?;
-        }
+/// What a run waited for when something of it was last kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits<'w> {
+    /// The run.
+    pub run: &'w str,
+    /// What it has no answer to.
+    pub calls: &'w [Waiting],
+    /// When that was, in milliseconds since 1970: its calls were made then.
+    pub since: i64,
+}
+
+impl Waits<'_> {
+    /// Calls of an agent's own tools that may change something and are not written down.
+    pub fn open(&self, effects: &Effects) -> anyhow::Result<Vec<Gap>> {
+        let (book, scope) = (Book::read(effects, self.run)?, lent::scope(self.run));
+        let gap = |call: &Waiting| {
+            let WaitsOn::Tool { tool, args, once: true } = &call.on else { return None };
+            let (identity, None) = book.own(call.id) else { return None };
+            let (scope, server, tool, args) = (scope.clone(), OWN.to_owned(), tool.clone(), args.clone());
+            let begun_ms = self.since;
+            Some(Gap { scope, identity, server, tool, args, begun_ms, maker: None, silent_maker: None })
+        };
+        Ok(self.calls.iter().filter_map(gap).collect())
     }
-    Ok(())
+
+    /// Writes them down, so that they are listed although their process has ended. Calls of upstreams were written down
+    /// before they were made.
+    pub fn tell(&self, effects: &Effects) -> anyhow::Result<()> {
+        for Gap { scope, identity, server, tool, args, begun_ms, .. } in self.open(effects)? {
+            let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
+            effects.found_open(&scope, &call, begun_ms)?;
+        }
+        Ok(())
+    }
 }
 
 /// What the run is told of its calls without an answer. If told so, those of which nobody knows anything are made again,
 /// and then nobody needs to hear of them.
-pub fn of(effects: &Effects, run: &str, waits: &[Waiting], repeat: bool) -> anyhow::Result<Findings> {
-    tell(effects, run, waits)?;
-    let book = Book::read(effects, run)?;
+pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<Findings> {
+    waits.tell(effects)?;
+    let book = Book::read(effects, waits.run)?;
     let mut findings = Findings::default();
-    for call in waits {
+    for call in waits.calls {
         let WaitsOn::Tool { once, .. } = &call.on else { continue };
-        let found = match *once {
+        let row = match *once {
             true => book.found_own(call.id, repeat)?,
-            false => book.upstream(call.id).map(|row| row.became.clone()),
+            false => book.upstream(call.id),
         };
-        match found {
-            Some(Became::Answered(kept)) => {
+        let Some(Known { identity, became, .. }) = row else { continue };
+        match became.clone() {
+            Became::Answered(kept) => {
                 let value = if *once { kept["value"].clone() } else { as_upstream(kept) };
                 let bytes = Supply::Tool(Ok(value)).to_bytes();
                 let bytes = bytes.map_err(|error| anyhow!("the answer to call {}: {error}", call.id))?;
                 findings.answers.push((call.id, bytes));
             }
-            Some(Became::DidNotHappen) => {
+            Became::DidNotHappen => {
                 findings.did_not_happen.insert(call.id);
             }
-            Some(Became::Unknown | Became::Dismissed) | None => {}
+            became @ (Became::Unknown | Became::Dismissed) => {
+                let is_dismissed = became == Became::Dismissed;
+                findings.open.insert(call.id, OpenCall { identity: identity.clone(), is_dismissed });
+            }
         }
     }
     Ok(findings)
@@ -107,11 +135,10 @@ impl<'e> Book<'e> {
     }
 
     /// What became of a call of an own tool. One that is made again is a call of its own from here on.
-    fn found_own(&self, ask: u64, repeat: bool) -> anyhow::Result<Option<Became>> {
+    fn found_own(&self, ask: u64, repeat: bool) -> anyhow::Result<Option<&Known>> {
         let (identity, row) = self.own(ask);
-        let became = row.map(|row| row.became.clone());
         let scope = lent::scope(self.run);
-        match &became {
+        match row.map(|row| &row.became) {
             Some(Became::DidNotHappen) => {
                 let note = format!("{MADE_AGAIN}, because somebody found that it did not happen");
                 self.effects.set_aside(&scope, &identity, &note)?;
@@ -122,7 +149,7 @@ impl<'e> Book<'e> {
             }
             _ => {}
         }
-        Ok(became)
+        Ok(row)
     }
 
     /// The last time that a call of an upstream was made.
@@ -165,14 +192,19 @@ mod tests {
             (Some(Finding::DidNotHappen), None, true),
             (Some(Finding::Dismissed), None, false),
         ] {
-            let (effects, waits) = (effects(), [waits(7, true)]);
-            tell(&effects, "r1", &waits).expect("told");
+            let (effects, calls) = (effects(), [waits(7, true)]);
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            waits.tell(&effects).expect("told");
             let open = effects.gaps(None).expect("a list");
-            assert_eq!((open.len(), open[0].identity.as_str()), (1, "r1-0007"));
+            assert_eq!((open.len(), open[0].identity.as_str(), open[0].begun_ms), (1, "r1-0007", 5_000));
             if let Some(finding) = &finding {
                 effects.settle("run:r1", "r1-0007", finding, "looked").expect("settled");
             }
-            let found = of(&effects, "r1", &waits, false).expect("findings");
+            let found = of(&effects, waits, false).expect("findings");
+            let is_dismissed = matches!(finding, Some(Finding::Dismissed));
+            let open = OpenCall { identity: "r1-0007".to_owned(), is_dismissed };
+            let is_open = told.is_none() && !again;
+            assert_eq!(found.open, BTreeMap::from_iter(is_open.then_some((7, open))), "{finding:?}");
             let expected = told.map(|value| (7, Supply::Tool(Ok(value)).to_bytes().expect("bytes")));
             assert_eq!(found.answers, Vec::from_iter(expected), "{finding:?}");
             assert_eq!(found.did_not_happen.contains(&7), again, "{finding:?}");
@@ -182,20 +214,23 @@ mod tests {
     #[test]
     fn a_call_that_is_made_again_and_lost_again_is_listed_again() {
         for repeat in [false, true] {
-            let (effects, waits) = (effects(), [waits(7, true)]);
-            tell(&effects, "r1", &waits).expect("told");
+            let (effects, calls) = (effects(), [waits(7, true)]);
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            waits.tell(&effects).expect("told");
             if !repeat {
                 effects.settle("run:r1", "r1-0007", &Finding::DidNotHappen, "looked").expect("settled");
-                tell(&effects, "r1", &waits).expect("listing changes nothing");
+                waits.tell(&effects).expect("listing changes nothing");
             }
-            of(&effects, "r1", &waits, repeat).expect("findings");
+            of(&effects, waits, repeat).expect("findings");
             let settled = effects.settled().expect("a list");
             let note = if repeat { "made again by `ptc resume --repeat`" } else { "looked" };
             assert_eq!(settled.iter().map(|call| call.note.as_deref()).collect::<Vec<_>>(), [Some(note)]);
             assert!(effects.gaps(None).expect("a list").is_empty(), "it is being made");
-            tell(&effects, "r1", &waits).expect("its process ended, too");
-            assert_eq!(effects.gaps(None).expect("a list")[0].identity, "r1-0007-2");
-            let found = of(&effects, "r1", &waits, false).expect("findings");
+            let under_way = waits.open(&effects).expect("a list");
+            assert_eq!(under_way[0].identity, "r1-0007-2", "for a list while it is made");
+            waits.tell(&effects).expect("its process ended, too");
+            assert_eq!(effects.gaps(None).expect("a list"), under_way);
+            let found = of(&effects, waits, false).expect("findings");
             assert!(found.answers.is_empty() && found.did_not_happen.is_empty(), "nobody knows");
         }
     }
@@ -211,11 +246,14 @@ mod tests {
         effects.done("run:r1", "0007-aa", &late).expect("answered, and the run did not hear of it");
         effects.settle("run:r1", "0008-bb", &happened(json!(1)), "looked").expect("settled");
         effects.settle("run:r1", "0009-cc", &Finding::DidNotHappen, "looked").expect("settled");
-        let waits: Vec<Waiting> = (7..=10).map(|id| waits(id, false)).collect();
-        let found = of(&effects, "r1", &waits, false).expect("findings");
+        effects.begin("run:r1", &call("0010-dd")).expect("begun");
+        let calls: Vec<Waiting> = (7..=11).map(|id| waits(id, false)).collect();
+        let found = of(&effects, Waits { run: "r1", calls: &calls, since: 0 }, false).expect("findings");
         let bytes = |value: Json| Supply::Tool(Ok(value)).to_bytes().expect("bytes");
         let one = json!({"ok": true, "value": 1, "value_kind": "json"});
         assert_eq!(found.answers, [(7, bytes(late)), (8, bytes(one))]);
         assert_eq!(found.did_not_happen, BTreeSet::from([9]));
+        let open = OpenCall { identity: "0010-dd".to_owned(), is_dismissed: false };
+        assert_eq!(found.open, BTreeMap::from([(10, open)]));
     }
 }

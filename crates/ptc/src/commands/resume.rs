@@ -98,8 +98,8 @@ pub fn run(args: ResumeArgs) -> anyhow::Result<Outcome> {
         None => From::Beginning,
         Some(saved) => {
             let answers = saved.answers.iter().cloned().chain(found.answers).collect();
-            let (repeat, did_not_happen) = (args.repeat, found.did_not_happen);
-            From::Saved(Saved { decisions, repeat, answers, did_not_happen, ..saved })
+            let (repeat, did_not_happen, open) = (args.repeat, found.did_not_happen, found.open);
+            From::Saved(Saved { decisions, repeat, answers, did_not_happen, open, ..saved })
         }
     };
     let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };

@@ -76,17 +76,13 @@ fn open(
     Ok((StoreJournal::new(Arc::new(store)).openly(), bound))
 }
 
-/// Where a store is, for people: its file from the root, or the address of a database without a password and options.
+/// Where a store is, for people: its file from the root, or the address of a database as it is shown.
 fn named(place: &str) -> String {
-    let Some((scheme, rest)) = place.split_once("://") else {
-        let whole = std::fs::canonicalize(place).or_else(|_| std::path::absolute(place));
-        return whole.map_or_else(|_| place.to_owned(), |path| path.to_string_lossy().into_owned());
-    };
-    let address = rest.split('?').next().unwrap_or_default();
-    match address.rsplit_once('@') {
-        Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => format!("{scheme}://{address}"),
+    if place.contains("://") {
+        return ptc_store::shown(place);
     }
+    let whole = std::fs::canonicalize(place).or_else(|_| std::path::absolute(place));
+    whole.map_or_else(|_| place.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 /// The store that a plan is applied with.

@@ -426,10 +426,21 @@ fn calls_that_are_made_again_are_no_gap_and_neither_are_those_that_only_read() {
     server.hold(&["tool 1"]);
     let process = start(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
     server.wait_for("tool 1", 1);
-    assert!(gaps(&folder).is_empty(), "it is under way");
+    let under_way = gaps(&folder);
+    let [call] = under_way.as_slice() else { panic!("one call is under way: {under_way:?}") };
+    assert_eq!((&call["tool"], &call["under_way"]), (&json!("step"), &json!(true)));
+    let identity = call["identity"].as_str().expect("an identity");
+    let settled = ptc_in(&folder, &["effects", "settle", identity, "looked", "--checkpoint", "kept"]);
+    assert!(settled.code == 2 && settled.err.contains("tool/step is under way"), "{}", settled.err);
     kill(process);
     server.hold(&[]);
-    assert_eq!(gaps(&folder).len(), 1);
+    // The same call, by the store of the runs too, and as old as it is.
+    let by_store = ptc_in(&folder, &["effects", "--json", "--store", "kept/runs.db"]);
+    let by_store: Value = serde_json::from_str(&by_store.out).expect("one JSON line");
+    let killed = gaps(&folder);
+    assert_eq!(killed, [by_store]);
+    assert_eq!(killed[0]["under_way"], false);
+    assert_eq!((&killed[0]["identity"], &killed[0]["begun"]), (&call["identity"], &call["begun"]));
     let again = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--repeat"]);
     assert_eq!((again.code, again.out.as_str()), (0, "1\n"), "{}", again.err);
     assert_eq!((server.count("tool 1"), gaps(&folder).len()), (2, 0));

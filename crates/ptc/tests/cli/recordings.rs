@@ -245,6 +245,7 @@ fn a_run_that_was_killed_is_recorded_from_where_it_goes_on() {
     let killed = played(&folder.join("killed.recording"), &[]);
     assert_eq!(killed.code, 0, "{}{}", killed.out, killed.err);
     assert!(killed.out.starts_with("equal so far: 8 calls; the recording was cut off"), "{}", killed.out);
+    told_where_it_ends(&folder);
     let (id, _, _) = only_run(&folder);
     let args = ["resume", &id, "--checkpoint", "kept", "--quiet", "--record", "rest.recording"];
     let ran = ptc_in(&folder, &args);
@@ -266,6 +267,36 @@ fn a_run_that_was_killed_is_recorded_from_where_it_goes_on() {
         "{}",
         against.out
     );
+}
+
+/// What the recording of a killed process lacks is no difference to another one of the same mission; what it has may be one.
+fn told_where_it_ends(folder: &Path) {
+    let diff = |left: &str, right: &str| {
+        let ran = ptc_in(folder, &["replay", left, "--diff", right]);
+        assert_eq!(ran.err, "");
+        (ran.code, ran.out)
+    };
+    let ran = ptc_in(folder, &["run", "agent.toml", "--quiet", "--record", "whole.recording"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let told = "no difference in 8 calls, as far as killed.recording goes: it was cut off before the end\n";
+    for (left, right) in [("whole.recording", "killed.recording"), ("killed.recording", "whole.recording")] {
+        assert_eq!(diff(left, right), (0, told.to_owned()));
+    }
+    let text = fs::read_to_string(folder.join("killed.recording")).expect("a recording");
+    let lines: Vec<&str> = text.lines().collect();
+    // Wherever it is cut, it ends there.
+    for end in 1..lines.len() {
+        fs::write(folder.join("shorter"), lines[..end].join("\n") + "\n").expect("a file");
+        let (code, out) = diff("whole.recording", "shorter");
+        assert!(code == 0 && out.contains(", as far as shorter goes: it was cut off"), "line {end}: {out}");
+        let (code, out) = diff("killed.recording", "shorter");
+        assert!(code == 0 && out.contains(", as far as both go: they were cut off"), "line {end}: {out}");
+    }
+    let answer = lines.iter().rfind(|line| line.contains("\"given\":{\"value\"")).expect("an answer");
+    let wrong = answer.replace("{\"total\":", "{\"total\":9");
+    fs::write(folder.join("other"), text.replace(answer, &wrong)).expect("a file");
+    let (code, out) = diff("whole.recording", "other");
+    assert!(code == 1 && out.starts_with("first difference: call 6, what was answered\n"), "{out}");
 }
 
 #[test]

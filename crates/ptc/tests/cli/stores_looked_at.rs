@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use ptc_server::engine::Keys;
 use ptc_store::Store;
@@ -226,6 +227,92 @@ fn a_store_whose_log_is_gone_before_anything_of_it_was_copied_is_refused() {
     assert_eq!(bytes(&place.path("cut.db")), before, "no store is made in it");
 }
 
+/// Sets when a file was written.
+fn written(path: &Path, at: SystemTime) {
+    fs::File::options()
+        .write(true)
+        .open(path)
+        .and_then(|file| file.set_modified(at))
+        .expect("its time is set");
+}
+
+#[test]
+fn a_store_whose_log_is_gone_after_a_part_of_it_was_copied_is_refused_until_somebody_accepts_that() {
+    let place = Place::new("log-gone-later");
+    begin(&Effects::new(place.open()), "run", "aa11", "shop");
+    // Closed and opened again: what was done before is in the file, what is done now is in the log.
+    let store = place.open();
+    begin(&Effects::new(store.clone()), "run", "bb22", "shop");
+    let now = SystemTime::now();
+    let cut = |name: &str, age: u64| {
+        for (ending, age) in [("", age), ("-synced", 60)] {
+            let to = place.path(&format!("{name}{ending}"));
+            fs::copy(place.path(&format!("one.db{ending}")), &to).expect("copied");
+            written(&to, now - Duration::from_secs(age));
+        }
+    };
+    cut("cut.db", 3_600);
+    // Another program that uses SQLite copies the log into the file and takes it away.
+    cut("copied.db", 1);
+    let (code, out, err) = place.ptc(&["store", "check", "cut.db"]);
+    let told = "its log is gone, and what was acknowledged since the file was last written";
+    assert!(code == 1 && out.contains(told) && out.contains("--accept-loss"), "{out}{err}");
+    for args in [&["tickets", "--store", "cut.db"][..], &["effects", "--store", "cut.db"]] {
+        let (code, out, err) = place.ptc(args);
+        assert!(code == 2 && err.contains(told), "{args:?}: {out}{err}");
+    }
+    let (code, out, err) = place.ptc(&["store", "check", "cut.db", "--accept-loss"]);
+    assert!(code == 0 && out.ends_with("nothing is wrong\n"), "{out}{err}");
+    for name in ["cut.db", "copied.db"] {
+        let (code, out, err) = place.ptc(&["effects", "--store", name]);
+        assert!(code == 1 && out.contains("aa11") && err.is_empty(), "{name}: {out}{err}");
+    }
+    // A store that was closed has no log, whatever times a copy of it has.
+    drop(store);
+    cut("closed.db", 3_600);
+    let (code, out, err) = place.ptc(&["store", "check", "closed.db"]);
+    assert_eq!((code, out.as_str()), (0, "closed.db: nothing is wrong\n"), "{err}");
+}
+
+#[test]
+fn a_store_is_refused_if_what_was_noted_beside_its_log_is_broken() {
+    let place = Place::new("note-broken");
+    let store = place.open();
+    begin(&Effects::new(store.clone()), "run", "aa11", "shop");
+    let note = fs::read(place.path("one.db-synced")).expect("a note");
+    let mut changed = note.clone();
+    changed[20] ^= 1;
+    for (name, note, is_broken) in [
+        ("garbage.db", b"garbage".to_vec(), true),
+        ("changed.db", changed, true),
+        ("short.db", note[..31].to_vec(), true),
+        // As one leaves it that was killed before it wrote anything, or whose machine lost its power then.
+        ("empty.db", Vec::new(), false),
+        ("zeros.db", vec![0; 32], false),
+        ("whole.db", note, false),
+    ] {
+        for ending in ["", "-wal"] {
+            let (from, to) = (format!("one.db{ending}"), format!("{name}{ending}"));
+            fs::copy(place.path(&from), place.path(&to)).expect("copied");
+        }
+        let beside = place.path(&format!("{name}-synced"));
+        fs::write(&beside, note).expect("a note");
+        fs::set_permissions(&beside, fs::Permissions::from_mode(0o600)).expect("it changes");
+        let (code, out, err) = place.ptc(&["store", "check", name]);
+        assert_eq!(code, i32::from(is_broken), "{name}: {out}{err}");
+        let (code, _, err) = place.ptc(&["tickets", "--store", name]);
+        assert_eq!(
+            (code, err.contains("(`-synced`) is broken")),
+            (if is_broken { 2 } else { 0 }, is_broken),
+            "{err}"
+        );
+        let (code, out, err) = place.ptc(&["store", "check", name, "--accept-loss"]);
+        assert!(code == 0 && out.ends_with("nothing is wrong\n"), "{name}: {out}{err}");
+        let (code, out, err) = place.ptc(&["effects", "--store", name]);
+        assert!(code == 1 && out.contains("aa11"), "{name}: {out}{err}");
+    }
+}
+
 #[test]
 fn options_of_a_connection_are_never_taken_for_a_path_and_shown() {
     let place = Place::new("options");
@@ -278,7 +365,21 @@ fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
     }
     let (code, out, err) = backup(&["link.db", "bare.db", "--without-keys"]);
     assert!(code == 0 && out.contains("sealed with the key k1, which is not copied"), "{out}{err}");
+    keys("apart", format!("k1 {KEY}\n"));
+    let check = |args: &[&str]| place.ptc(&[&["store", "check"], args].concat());
+    for name in ["link.db", "bare.db"] {
+        for more in [&[][..], &["--ticket-keys", "namesake"]] {
+            let (code, out, err) = check(&[&[name], more].concat());
+            let told = "1 program waits, sealed with the key k1, which ";
+            assert!(
+                code == 1 && out.contains(told) && !out.contains("nothing is wrong"),
+                "{name}: {out}{err}"
+            );
+        }
+        assert_eq!(check(&[name, "--ticket-keys", "apart"]).0, 0, "{name}");
+    }
     keys("one.db.keys", format!("k1 {KEY}\n"));
+    assert_eq!(check(&["link.db"]).0, 0, "they lie beside the file");
     let (code, out, err) = backup(&["link.db", "copy.db"]);
     assert!(code == 0 && out.contains("with the keys of "), "{out}{err}");
     assert_eq!(bytes(&place.path("copy.db.keys")), bytes(&place.path("one.db.keys")));

@@ -109,7 +109,9 @@ impl Keeper {
     ) -> Result<Result<T, Refusal>, (String, String)> {
         let rows = self.rows.clone();
         let asked = self.tasks.spawn_blocking_on(move || work(&rows), &self.runtime);
-        in_time(asked).await.ok_or_else(|| (self.rows.place().to_owned(), SILENT.to_owned()))
+        in_time(self.rows.store(), asked)
+            .await
+            .ok_or_else(|| (self.rows.place().to_owned(), SILENT.to_owned()))
     }
 
     /// Tells the store something that nobody waits for.

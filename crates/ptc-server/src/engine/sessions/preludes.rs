@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_host::{Tool, Tools, outcome_unknown};
+use ptc_host::{BEGUN_BEFORE, Tool, Tools, outcome_unknown};
 use ptc_lisp::prelude::{
     Grants as Needs, Missing, Offer, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
 };
@@ -107,7 +107,7 @@ fn answered(tools: &PreludeTools, tool: &str, args: &Json, journal: Option<&Held
                  its identity is {identity}"
             );
             let call = format!("{OWN}/{tool}");
-            let message = outcome_unknown(&call, "was begun before and its answer never came", &then);
+            let message = outcome_unknown(&call, BEGUN_BEFORE, &then);
             json!({"status": "error", "reason": "outcome_unknown", "message": message})
         }
         Unmade::NotBegun(why) => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::{Decision, Resumption};
-use ptc_store::tickets::{TakenTicket, TicketError, Waiting};
+use ptc_store::tickets::{TakenTicket, TicketError, Tickets, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
@@ -89,7 +89,7 @@ impl Engine {
             Err(busy) => return Ok(self.shaped(&busy)),
         };
         let (at, owner, about, wanted) = (desk.clone(), account(caller), decided.clone(), id.clone());
-        let looked = apart(move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
+        let looked = apart(&desk.tickets, move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
         let (parked, decisions) = match looked {
             Ok(looked) => looked,
             Err(NotTaken::Unopened(unopened)) => {
@@ -111,7 +111,8 @@ impl Engine {
             unfit => unfit.as_deref().map(message_of),
         };
         let (at, owner, wanted) = (desk.clone(), account(caller), id.clone());
-        let taken = apart(move |waited| at.take(&wanted, &owner, parked, decisions, waited)).await;
+        let taken =
+            apart(&desk.tickets, move |waited| at.take(&wanted, &owner, parked, decisions, waited)).await;
         let (taken, head, resumption, lines) = match taken {
             Ok(taken) => taken,
             Err(why) => return Ok(self.not_taken(desk, &id, why).await),
@@ -376,7 +377,7 @@ impl Engine {
         let Some(desk) = &self.desk else { return over(wrong("this server asks nobody for approval")) };
         for _ in 0..MOST_TICKETS {
             let (tickets, owner, asked) = (desk.tickets.clone(), account(caller), id.clone());
-            let ended = match blocking(move || tickets.read(&asked, &owner)).await {
+            let ended = match blocking(&desk.tickets, move || tickets.read(&asked, &owner)).await {
                 Ok(waiting) => return Followed::Waits(id, Box::new(waiting)),
                 Err(TicketError::Used { ended }) => ended,
                 Err(error) => return over(self.not_taken(desk, &id, NotTaken::Refused(error)).await),
@@ -506,11 +507,12 @@ impl Desk {
 
 /// Does something with the store apart from the threads that answer. It is told whether anybody still waits for it.
 async fn apart<T: Send + 'static>(
+    tickets: &Tickets,
     work: impl FnOnce(&AtomicBool) -> Result<T, NotTaken> + Send + 'static,
 ) -> Result<T, NotTaken> {
     let waits = Arc::new(AtomicBool::new(true));
     let waited = waits.clone();
-    let done = blocking(move || Ok(work(&waited))).await;
+    let done = blocking(tickets, move || Ok(work(&waited))).await;
     done.unwrap_or_else(|error| {
         waits.store(false, Ordering::SeqCst);
         Err(NotTaken::Refused(error))

@@ -118,8 +118,9 @@ fn add(names: &mut Vec<String>, name: String) {
 
 /// The calls of a scope, as the journal has them.
 async fn of_scope(effects: Effects, scope: String) -> Result<Vec<Known>, String> {
+    let store = effects.store().clone();
     let asked = tokio::task::spawn_blocking(move || effects.of_scope(&scope));
-    let known = in_time(asked).await.ok_or("the store did not answer in time")?;
+    let known = in_time(&store, asked).await.ok_or("the store did not answer in time")?;
     known.map_err(|error| error.to_string())
 }
 
@@ -131,8 +132,9 @@ impl Engine {
             Some(before) => self.made_before(before),
             None => {
                 let (tickets, asked) = (desk.tickets.clone(), id.to_owned());
-                let about =
-                    blocking(move || tickets.about(&asked)).await.map_err(|error| error.to_string())?;
+                let about = blocking(&desk.tickets, move || tickets.about(&asked))
+                    .await
+                    .map_err(|error| error.to_string())?;
                 Made::written(about.as_ref())
             }
         };

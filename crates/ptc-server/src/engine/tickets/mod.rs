@@ -169,7 +169,9 @@ impl Desk {
     /// Forgets tickets whose time is over.
     pub async fn sweep(&self) {
         let tickets = self.tickets.clone();
-        if let Err(error) = blocking(move || tickets.sweep_telling(events::ticket_expired)).await {
+        if let Err(error) =
+            blocking(&self.tickets, move || tickets.sweep_telling(events::ticket_expired)).await
+        {
             tracing::warn!("tickets cannot be swept: {error}");
         }
     }
@@ -255,7 +257,7 @@ impl Engine {
     pub(super) async fn drop_waiting(&self, session: &str) {
         let Some(desk) = &self.desk else { return };
         let (tickets, session) = (desk.tickets.clone(), session.to_owned());
-        if let Err(error) = blocking(move || tickets.session_gone(&session)).await {
+        if let Err(error) = blocking(&desk.tickets, move || tickets.session_gone(&session)).await {
             tracing::warn!("tickets of a session cannot be dropped: {error}");
         }
     }
@@ -277,7 +279,7 @@ impl Engine {
         };
         let (note, made) = (WaitingNote::of(&new), Made::written(Some(&new.about)));
         let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
-        match changing(put).await {
+        match changing(&desk.tickets, put).await {
             Ok(()) => {
                 note.tell();
                 Answered { facts, kept, ..answered }
@@ -293,7 +295,9 @@ impl Engine {
     pub async fn open_tickets(&self, caller: &Caller) -> Result<Vec<Json>, String> {
         let Some(desk) = &self.desk else { return Ok(Vec::new()) };
         let (tickets, owner) = (desk.tickets.clone(), account(caller));
-        let listed = blocking(move || tickets.list_open(&owner)).await.map_err(|error| error.to_string())?;
+        let listed = blocking(&desk.tickets, move || tickets.list_open(&owner))
+            .await
+            .map_err(|error| error.to_string())?;
         let entry = |ticket: ListedTicket| {
             let mut entry = ticket.about;
             // Tickets of earlier versions hold no text for people.
@@ -334,20 +338,22 @@ fn account(caller: &Caller) -> Arc<str> {
 
 /// Asks the store for what changes no ticket, apart from the threads that answer.
 async fn blocking<T: Send + 'static>(
+    tickets: &Tickets,
     work: impl FnOnce() -> Result<T, TicketError> + Send + 'static,
 ) -> Result<T, TicketError> {
     let (place, cause) = (STORE.to_owned(), SILENT.to_owned());
     let silent = || Err(StoreError::Busy { place, cause }.into());
-    in_time(tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
+    in_time(tickets.store(), tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
 }
 
 /// Has the store change a ticket. If it does not answer in time, nobody knows whether it did.
 async fn changing<T: Send + 'static>(
+    tickets: &Tickets,
     work: impl FnOnce() -> Result<T, TicketError> + Send + 'static,
 ) -> Result<T, TicketError> {
     let (place, cause) = (STORE.to_owned(), SILENT.to_owned());
     let silent = || Err(StoreError::Unacknowledged { place, cause }.into());
-    in_time(tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
+    in_time(tickets.store(), tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
 }
 
 /// What logs call the store where it says nothing.

@@ -39,9 +39,10 @@ impl Holding {
         let saying = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(renewal()).await;
-                let (tickets, lease) = (tickets.clone(), lease.clone());
+                let (at, lease) = (tickets.clone(), lease.clone());
                 // A store that does not answer may do so next time; a ticket that was lost stays lost.
-                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, lease_ms())).await {
+                let renewed = blocking(&tickets, move || at.renew(&lease, lease_ms())).await;
+                if let Err(TicketError::Lost) = renewed {
                     return;
                 }
             }
@@ -100,7 +101,7 @@ pub async fn settle(
     }
     let note = next.as_deref().map(WaitingNote::of);
     let (filled, at) = (Receipt::Ticket(taken.lease.clone(), request).filled(&answered), tickets.clone());
-    let noted = changing(move || {
+    let noted = changing(&tickets, move || {
         let next = next.as_deref().map(UnkeptTicket::row);
         let Some((lease, ended)) = filled.ended() else { return Err(TicketError::Lost) };
         at.done_along(lease, ended, next.as_ref(), filled.reply().as_ref())
@@ -165,12 +166,13 @@ pub async fn given_back(tickets: Tickets, taken: TakenTicket) {
 
 /// Gives a ticket back as it was.
 pub async fn put_back(tickets: Tickets, taken: TakenTicket) {
+    let at = tickets.clone();
     let put = move || {
-        release(&tickets, taken);
+        release(&at, taken);
         Ok(())
     };
     // A store that does not answer is told when it does.
-    let _ = blocking(put).await;
+    let _ = blocking(&tickets, put).await;
 }
 
 /// Gives a ticket back as it was, now or as soon as the store can. Blocks, on a thread of the runtime.

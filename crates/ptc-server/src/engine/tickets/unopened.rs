@@ -142,7 +142,7 @@ impl Engine {
             let reply = filled.as_ref().and_then(Filled::reply);
             tickets.end_along(&asked, &owner, &ended, reply.as_ref())
         };
-        Some(match changing(end).await {
+        Some(match changing(&desk.tickets, end).await {
             Ok(again) => {
                 let lines = audit::lines(&unopened.calls, &rejections);
                 let by = decided.by.name();

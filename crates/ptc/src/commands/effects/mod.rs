@@ -205,10 +205,19 @@ impl OpenedJournals {
     }
 }
 
+/// The folder of runs whose store this is, if it is one.
+fn folder_of_runs(store: &str) -> Option<PathBuf> {
+    let store = Path::new(store);
+    let is_of_runs = store.file_name().is_some_and(|name| name == STORE) && store.is_file();
+    is_of_runs.then(|| Path::new(".").join(store.parent().unwrap_or(Path::new(""))))
+}
+
 /// Opens all places that are meant.
 fn journals(place: &JournalPlace) -> anyhow::Result<OpenedJournals> {
     let (mut all, mut unseen, store) = (Vec::new(), Vec::new(), place.store());
-    if place.checkpoint.is_none() {
+    // Runs are looked at with their locks, by whichever name.
+    let runs = place.checkpoint.clone().or_else(|| folder_of_runs(store.as_deref()?));
+    if runs.is_none() {
         if let Some(store) = &store {
             // A slip in the path must not be told as a store in which all is well.
             open_existing(store)?;
@@ -227,12 +236,8 @@ fn journals(place: &JournalPlace) -> anyhow::Result<OpenedJournals> {
         }
         all.append(&mut others);
     }
-    let folder = match (&place.checkpoint, &store) {
-        (Some(folder), _) => Some(folder.clone()),
-        (None, None) => usual_runs().ok().filter(|folder| folder.join(STORE).is_file()),
-        (None, Some(_)) => None,
-    };
-    if let Some(folder) = folder {
+    let usual = || usual_runs().ok().filter(|folder| folder.join(STORE).is_file());
+    if let Some(folder) = runs.or_else(|| store.is_none().then(usual).flatten()) {
         let (journal, runs) = (journal(None, Some(&folder))?, Checkpoints::open(Some(&folder))?);
         all.push(OpenedJournal { journal, runs: Some(runs), scopes: None });
     }
@@ -262,6 +267,9 @@ fn add(all: &mut Vec<Listed>, opened: &OpenedJournal) -> anyhow::Result<()> {
     for gap in gaps.into_iter().filter(|gap| opened.has(&gap.scope)) {
         let under_way = is_held(&gap) || told.contains(&(gap.scope.clone(), gap.identity.clone()));
         all.push(Listed { journal: journal.clone(), gap, under_way });
+    }
+    for gap in runs.as_ref().map_or(Ok(Vec::new()), Checkpoints::calls_under_way)? {
+        all.push(Listed { journal: journal.clone(), gap, under_way: true });
     }
     Ok(())
 }

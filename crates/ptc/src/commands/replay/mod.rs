@@ -72,8 +72,8 @@ pub struct ReplayArgs {
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0   the run does the same again, or as far as its recording goes; with --diff, there is no difference; with
-      --against, no answer changes
+  0   the run does the same again, or as far as its recording goes; with --diff, there is no difference as far as
+      both go; with --against, no answer changes
   1   it does not, there is one, or one does
   2   the command line or a file makes no sense, or with --against nothing could be compared
 
@@ -112,9 +112,13 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<Outcome> {
     let recording = open(&args.run)?;
     let mut out = terminal::stdout();
     if let Some(other) = &args.diff {
-        let calls = recording.calls().count();
-        let found = first_difference(&comparable(recording), &comparable(open(other)?));
-        ignore_closed_pipe(differences(&mut out, found.as_ref(), calls))?;
+        let (left, right) = (comparable(recording), comparable(open(other)?));
+        let found = first_difference(&left, &right);
+        let written = match &found {
+            Some(difference) => told_difference(&mut out, difference),
+            None => writeln!(out, "{}", alike([(&args.run, &left), (other, &right)])),
+        };
+        ignore_closed_pipe(written)?;
         return Ok(if found.is_none() { Outcome::Done } else { Outcome::Failed });
     }
     if !args.at.is_empty() {
@@ -283,10 +287,20 @@ fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) 
     Ok(())
 }
 
-fn differences(out: &mut impl Write, found: Option<&Difference>, calls: usize) -> io::Result<()> {
-    let Some(difference) = found else {
-        return writeln!(out, "no difference in {}", several(calls as u64, "call"));
+/// Says of recordings without a difference how far they were compared.
+fn alike(both: [(&Path, &Recording); 2]) -> String {
+    let calls = both.map(|(_, recording)| recording.calls().count()).into_iter().min().unwrap_or_default();
+    let cut: Vec<&Path> =
+        both.iter().filter(|(_, recording)| recording.is_cut_off()).map(|(path, _)| *path).collect();
+    let far = match cut.as_slice() {
+        [] => String::new(),
+        [one] => format!(", as far as {} goes: it was cut off before the end", one.display()),
+        _ => ", as far as both go: they were cut off before the end".to_owned(),
     };
+    format!("no difference in {}{far}", several(calls as u64, "call"))
+}
+
+fn told_difference(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
     let place = match difference.place {
         Place::Beginning => "what the runs were begun from".to_owned(),
         Place::Asked(call) => format!("call {call}, what was asked"),

@@ -66,11 +66,15 @@ enum StoreCommand {
     },
     /// Look for damage: in the log, and in all pages and indexes. Where there is no store, none is made.
     ///
-    /// Nothing is changed, neither the file nor its log. Of a database on a server, the tables are looked for and their rows
-    /// counted; pages and indexes are for the tools of the server (pg_amcheck).
+    /// Nothing is changed, neither the file nor its log. Programs that wait for people and are sealed with keys that are not
+    /// found are told, too. Of a database on a server, the tables are looked for and their rows counted; pages and indexes are
+    /// for the tools of the server (pg_amcheck).
     Check {
         /// The store; what PTC_RUNNER_MCP_STORE names, unless told
         store: Option<String>,
+        /// The file of keys that the servers were given, if it is not FILE.keys
+        #[arg(long, value_name = "FILE")]
+        ticket_keys: Option<PathBuf>,
         /// Go on without what stands behind a break in the log: it is gone for good, and may be done again
         #[arg(long)]
         accept_loss: bool,
@@ -80,8 +84,8 @@ enum StoreCommand {
 const AFTER_HELP: &str = "\
 Exit codes:
   0  it is done, or nothing is wrong
-  1  something is damaged
-  2  the command line or a file makes no sense, there is no store, or keys are missing
+  1  something is damaged, or keys are missing of programs that wait in a store that is looked at
+  2  the command line or a file makes no sense, there is no store, or keys of a copy are missing
   6  of a damaged store something was saved, and something is lost
 
 Examples:
@@ -103,8 +107,8 @@ pub fn run(args: StoreArgs) -> anyhow::Result<Outcome> {
         }
         StoreCommand::Restore { copy, store } => restore(&copy, &store),
         StoreCommand::Rescue { store, saved } => save(&store, &saved),
-        StoreCommand::Check { store, accept_loss } => {
-            check(&needed(store.as_deref(), "it behind the command")?, accept_loss)
+        StoreCommand::Check { store, ticket_keys, accept_loss } => {
+            check(&needed(store.as_deref(), "it behind the command")?, ticket_keys.as_deref(), accept_loss)
         }
     }
 }
@@ -145,7 +149,7 @@ pub fn acknowledged(place: &str) -> anyhow::Result<Option<Damage>> {
 /// The same, told here.
 pub fn undamaged(place: &str) -> anyhow::Result<()> {
     if let Some(torn) = acknowledged(place)? {
-        errln!("ptc: store {place}: {torn}");
+        errln!("ptc: store {}: {torn}", ptc_store::shown(place));
     }
     Ok(())
 }
@@ -211,7 +215,7 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
     said(&format!("{} is restored from {from}: {} bytes{with}", store.display(), grouped(bytes)))
 }
 
-fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
+fn check(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::Result<Outcome> {
     let place = ptc_store::shown(store);
     match log_check::damage(store)? {
         None => {}
@@ -232,11 +236,14 @@ fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
         Some(damage) => {
             copy::forget_log(store)?;
             said(&format!(
-                "{place}: {damage}; the store goes on without them, and plans that belonged to it do not any more"
+                "{place}: {damage}; the store goes on with what is left, and plans that belonged to it do not any more"
             ))?;
         }
     }
     let found = copy::check(store)?;
+    if found.is_empty() && !has_keys(store, ticket_keys)? {
+        return Ok(Outcome::Failed);
+    }
     if found.is_empty() {
         return said(&match copy::counted(store)? {
             None => format!("{place}: nothing is wrong"),
@@ -260,6 +267,24 @@ fn check(store: &str, accept_loss: bool) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Failed)
+}
+
+/// Whether all programs that wait in a store can go on with its keys; says which cannot. A database has no keys beside it, so
+/// that is told only of a file.
+fn has_keys(store: &str, ticket_keys: Option<&Path>) -> anyhow::Result<bool> {
+    let keys = match (ticket_keys, ptc_store::beside(store, ".keys")?) {
+        (Some(keys), Some(_)) => keys.to_owned(),
+        (None, Some(keys)) => keys,
+        (_, None) => return Ok(true),
+    };
+    let Some(lacking) = keys::lacking(store, &keys)? else { return Ok(true) };
+    said(&format!(
+        "{}: {lacking}, which {} does not have, so they cannot go on. Put the file of keys back; if the servers were given \
+         another one, name it with --ticket-keys",
+        ptc_store::shown(store),
+        keys.display()
+    ))?;
+    Ok(false)
 }
 
 /// What can be saved of a store with damaged pages, and how.
