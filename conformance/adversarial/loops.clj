@@ -256,3 +256,12 @@
 
 ;; == an endless sequence as what a program fails with => fuel_exceeded
 (fail (cycle [1]))
+
+;; == namespaces of the library, listed for ever => fuel_exceeded
+(while true (all-ns))
+
+;; == members of a namespace, listed for ever => fuel_exceeded
+(while true (dir 'clojure.core))
+
+;; == a namespace that is not there, asked for ever => fuel_exceeded
+(while true (try (ns-publics 'nowhere) (catch Exception e nil)))

@@ -6,6 +6,8 @@ mod library;
 mod options;
 mod preludes;
 
+use std::sync::LazyLock;
+
 use super::registry::{Entry, registry};
 use super::{Builtin, Run, args, native, vars};
 use crate::error::{Error, ErrorKind};
@@ -131,6 +133,7 @@ fn servers(heap: &mut Heap, _: &mut [Value]) -> Res {
 
 fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
+    heap.work(LOOK_THROUGH)?;
     let text = match (preludes::doc(heap, &name), own(heap, &name), find(&name)) {
         (Some(text), ..) => text,
         (None, Some(own), _) => describe_own(heap, own)?,
@@ -193,7 +196,10 @@ pub(super) fn meta(heap: &mut Heap, name: &str) -> Res {
         return Ok(meta);
     }
     match find(name) {
-        Some(entry) => Ok(about(heap, entry)),
+        Some(entry) => {
+            heap.work(ENTRY)?;
+            Ok(about(heap, entry))
+        }
         None if heap.discovery && crate::names::split_name(name).0.is_some() => {
             ask(heap, &[("op", Value::str("meta")), ("ref", Value::str(name))], name)
         }
@@ -341,17 +347,27 @@ fn line_bytes(line: &Value) -> usize {
     text.as_str().len() + escaped + 3
 }
 
-fn namespaces() -> Vec<&'static str> {
-    let mut all: Vec<&str> = visible().map(|entry| entry.ns).filter(|ns| !ns.is_empty()).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+/// What looking through all of the library costs.
+const LOOK_THROUGH: usize = 512;
+
+/// What putting one entry into words costs.
+const ENTRY: usize = 16;
+
+/// The namespaces of the library, sorted.
+fn namespaces() -> &'static [&'static str] {
+    static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let mut all: Vec<&str> = visible().map(|entry| entry.ns).filter(|ns| !ns.is_empty()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    });
+    &ALL
 }
 
 /// The namespaces of the library and of the prelude, sorted.
 fn all_namespaces(heap: &Heap) -> Vec<String> {
     let mut all = preludes::namespaces(heap);
-    all.extend(namespaces().into_iter().map(str::to_owned));
+    all.extend(namespaces().iter().copied().map(str::to_owned));
     all.sort_unstable();
     all
 }
@@ -363,8 +379,9 @@ fn local_namespace(name: &str) -> Option<String> {
 }
 
 /// The namespace that is meant; there must be one.
-fn namespace(heap: &Heap, args: &[Value]) -> Res<String> {
+fn namespace(heap: &mut Heap, args: &[Value]) -> Res<String> {
     let name = reference(heap, args)?;
+    heap.work(namespaces().len())?;
     if preludes::has_namespace(heap, &name) {
         return Ok(name);
     }
@@ -397,7 +414,10 @@ fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
         return ask(heap, &fields, &format!("unknown namespace {name}"));
     };
     let line = |entry: &Entry| Value::string(format!("{} - {}", entry.local, entry.doc()));
-    Ok(Value::vector(page.of(members(&ns)).map(line).collect()))
+    heap.work(LOOK_THROUGH)?;
+    let lines: Vec<Value> = page.of(members(&ns)).map(line).collect();
+    heap.work_each(ENTRY, lines.len())?;
+    Ok(Value::vector(lines))
 }
 
 fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -407,8 +427,9 @@ fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(publics);
     }
     let mut pairs = Vec::new();
+    heap.work(LOOK_THROUGH)?;
     for entry in members(&ns) {
-        heap.work(1)?;
+        heap.work(ENTRY)?;
         pairs.push((Value::Sym(heap.intern(entry.local)), about(heap, entry)));
     }
     Ok(Value::map_of(pairs))
@@ -416,6 +437,7 @@ fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn all_ns(heap: &mut Heap, _: &mut [Value]) -> Res {
     let all = all_namespaces(heap);
+    heap.work_each(ENTRY, all.len())?;
     heap.allocated(all.len() * 48);
     Ok(Value::vector(all.into_iter().map(Value::string).collect()))
 }
