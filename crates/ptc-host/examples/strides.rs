@@ -1,6 +1,7 @@
 //! How long a machine goes without looking up: calls every function of the library with large arguments, in
-//! slices of 1,000 units of fuel, and lists those with the longest slice and the most time per unit.
-//! `cargo run --release -p ptc-host --example strides [-- NAME…]`
+//! slices of 1,000 units of fuel, and lists those with the longest slice and the most time per unit; then calls
+//! each in a loop with small arguments, and lists again those with the most time per unit.
+//! `cargo run --release -p ptc-host --example strides [-- [--small] [NAME…]]`, `--small` for the loops alone.
 //!
 //! A slice ends only between instructions, so a long one is a native that does much at once. Time per unit far
 //! above the others means that its work is not charged.
@@ -8,8 +9,9 @@
 #![expect(clippy::print_stdout, reason = "a report")]
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use ptc_lisp::Limits;
 use ptc_lisp::builtins::registry;
 use ptc_lisp::machine::{Machine, Step};
@@ -30,6 +32,10 @@ const LARGE: &[(&str, &str)] = &[
     ("json", "(str \"[\" (apply str (repeat 50000 \"{\\\"a\\\":1},\")) \"1]\")"),
     ("wide", "(reduce *' (range 1 8000))"),
 ];
+
+/// Arguments of calls in a loop, beside [`SMALL`]: little to hold, but not nothing to work with.
+const MIDDLING: &[&str] =
+    &["(range 1000000)", "'map", "\"map\"", "\"2024-05-01\"", "wide", "1.5M", "1/3", "(vec (range 30))"];
 
 /// Arguments beside them.
 const SMALL: &[&str] = &["2", "\"a\"", ":id", "inc", "<", "#\"[a-z]+\\d\"", "nil", "[1 2]", "{}"];
@@ -58,9 +64,9 @@ fn call(machine: &mut Machine, call: String, longest: &mut Longest) {
         return;
     }
     loop {
-        let (begun, before) = (Instant::now(), machine.fuel_used());
+        let (begun, before) = (processor_time(), machine.fuel_used());
         let step = machine.run(1_000);
-        let took = begun.elapsed();
+        let took = processor_time().saturating_sub(begun);
         if took > longest.took {
             *longest = Longest { took, fuel: machine.fuel_used().saturating_sub(before), call: call.clone() };
         }
@@ -83,6 +89,33 @@ fn arguments() -> Vec<String> {
     all
 }
 
+/// Argument lists of none to three, all of them small.
+fn small_arguments() -> Vec<String> {
+    let each = || SMALL.iter().chain(MIDDLING);
+    let mut all = vec![String::new()];
+    for first in each() {
+        all.extend([(*first).to_owned(), format!("{first} {first} {first}")]);
+        all.extend(each().map(|second| format!("{first} {second}")));
+    }
+    all
+}
+
+/// Calls a function again and again, for at most `PATIENCE`, and remembers the dearest call by time per unit.
+fn call_often(machine: &mut Machine, call: String, dearest: &mut Longest) {
+    const PATIENCE: Duration = Duration::from_millis(1);
+    let source =
+        format!("(loop [n 0] (when (< n 2000) (try {call} (catch Exception _ nil)) (recur (inc n)))) nil");
+    if machine.load(&source).is_err() {
+        return;
+    }
+    let (begun, before) = (processor_time(), machine.fuel_used());
+    while matches!(machine.run(1_000), Step::Yield) && processor_time().saturating_sub(begun) < PATIENCE {}
+    let (took, fuel) = (processor_time().saturating_sub(begun), machine.fuel_used().saturating_sub(before));
+    if rate(took, fuel) > rate(dearest.took, dearest.fuel) {
+        *dearest = Longest { took, fuel, call };
+    }
+}
+
 fn report(title: &str, rows: &mut [(&String, &Longest)], by: impl Fn(&Longest) -> u128) {
     const SHOWN: usize = 40;
     println!("{title}\n{:>9} {:>9} {:>7}  call", "µs", "fuel", "ns/fuel");
@@ -92,13 +125,20 @@ fn report(title: &str, rows: &mut [(&String, &Longest)], by: impl Fn(&Longest) -
     }
 }
 
+/// Of this thread: a busy machine must not make a function look dear.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
+}
+
 fn rate(took: Duration, fuel: u64) -> u128 {
     took.as_nanos() / u128::from(fuel.max(1))
 }
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let (small, wanted): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|arg| arg == "--small");
     let mut found: BTreeMap<String, Longest> = BTreeMap::new();
+    let mut often: BTreeMap<String, Longest> = BTreeMap::new();
     for (_, entry) in registry().iter() {
         let internal = matches!(entry.ns, "prim" | "ptc.impl");
         if internal || !(wanted.is_empty() || wanted.iter().any(|name| name == entry.name)) {
@@ -107,8 +147,13 @@ fn main() {
         // A fresh machine each: what one call leaves behind must not slow the next.
         let mut machine = machine();
         let longest = found.entry(entry.name.to_owned()).or_default();
-        for arguments in arguments() {
+        for arguments in arguments().into_iter().filter(|_| small.is_empty()) {
             call(&mut machine, format!("({} {arguments})", entry.name), longest);
+        }
+        let mut machine = self::machine();
+        let dearest = often.entry(entry.name.to_owned()).or_default();
+        for arguments in small_arguments() {
+            call_often(&mut machine, format!("({} {arguments})", entry.name), dearest);
         }
     }
     // What takes less than this does not matter, whatever it charges.
@@ -116,4 +161,6 @@ fn main() {
     let mut rows: Vec<_> = found.iter().filter(|(_, longest)| noticed(longest)).collect();
     report("longest slices", &mut rows, |longest| longest.took.as_nanos());
     report("most time per unit of fuel", &mut rows, |longest| rate(longest.took, longest.fuel));
+    let mut rows: Vec<_> = often.iter().filter(|(_, dearest)| noticed(dearest)).collect();
+    report("in a loop, most time per unit of fuel", &mut rows, |dearest| rate(dearest.took, dearest.fuel));
 }

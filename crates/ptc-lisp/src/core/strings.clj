@@ -16,6 +16,12 @@
           (recur (inc i) (prim/push out (if (odd? i) (f piece) piece))))
         (clojure.string/join out)))))
 
+(defn re-seq-on
+  "The matches that were found, and those behind the last of them as they are asked for."
+  {:examples [["(count (re-seq #\"a\" (apply str (repeat 10001 \"a\"))))" "10001"]]}
+  [found re s last]
+  (concat found (lazy-seq (prim/re-seq re s last))))
+
 (defn escape-by
   "The text with each character c replaced by (f c) where that is not nil."
   {:examples [["(clojure.string/escape \"a<b\" {\"<\" \"&lt;\"})" "\"a&lt;b\""]

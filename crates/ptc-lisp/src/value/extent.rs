@@ -5,8 +5,9 @@
 
 use super::Value;
 use super::meter::Sizes;
-use super::print::{Looks, Printer, Style};
+use super::print::{Looks, Printer, Style, WORK_PER_BYTE};
 use super::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
+use crate::arith::digits_work;
 use crate::names::Names;
 
 /// An element of a collection counts at least this much: hosts hold it in a tree of their own.
@@ -107,7 +108,6 @@ impl ExtentCount<'_> {
 
     /// Rare kinds are written after all, as far as there is room. Looking through a cell counts as text too.
     fn opaque(&mut self, value: &Value) -> Result<(), ExtentStop> {
-        const WORK_PER_BYTE: usize = 8;
         let room = self.limit.saturating_sub(self.bytes);
         let mut printer = Printer::new(self.names, Style::Readable, room);
         printer.swap_looks(&mut self.looks);
@@ -122,11 +122,10 @@ impl ExtentCount<'_> {
     }
 }
 
-/// A digit is a bit more than three bits; the digits of a very large integer take longer to find than to write.
+/// A digit is a bit more than three bits; the digits of a large integer take longer to find than to write.
 fn big(bits: u64) -> usize {
-    let words = bits / 64;
-    let bytes = (1 + bits / 3).max(words.saturating_mul(words) / 64);
-    usize::try_from(bytes).unwrap_or(usize::MAX)
+    let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+    (1 + bits / 3).max(digits_work(bits / 64) / WORK_PER_BYTE)
 }
 
 impl Visitor for ExtentCount<'_> {
@@ -200,6 +199,17 @@ impl Visitor for ExtentCount<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_that_take_long_to_find_count_more_than_their_text() {
+        let count = |digits: u32| {
+            let int = num_bigint::BigInt::from(10).pow(digits);
+            extent(&Value::big(int), &Names::default(), usize::MAX).unwrap_or_default()
+        };
+        assert!((30..60).contains(&count(40)));
+        assert!(count(20_000) > 3 * 20_000);
+        assert!(count(100_000) > 10 * 100_000);
+    }
 
     #[test]
     fn a_shared_value_counts_as_often_as_it_would_be_written() {

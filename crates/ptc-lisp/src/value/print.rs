@@ -7,6 +7,7 @@ use num_bigint::BigInt;
 
 use super::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
 use super::{CellKind, CellObj, ExObj, Value, ledger};
+use crate::arith::digits_work;
 use crate::builtins::full_name;
 use crate::exact::Exact;
 use crate::names::Names;
@@ -24,6 +25,9 @@ pub enum Style {
 
 /// The work that a printer of few bytes may do.
 const LEAST_FUEL: u64 = 100_000;
+
+/// Work that is not seen in the text, but takes as long as writing a byte of it.
+pub(super) const WORK_PER_BYTE: usize = 4;
 
 /// The text became longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +65,7 @@ impl<'a> Printer<'a> {
     /// A printer that stops once `limit` bytes are exceeded.
     pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
         // Nobody waits longer for digits and looks than for so much text.
-        let fuel = (limit as u64).saturating_mul(8).max(LEAST_FUEL);
+        let fuel = (limit as u64).saturating_mul(WORK_PER_BYTE as u64).max(LEAST_FUEL);
         Printer {
             names,
             style,
@@ -92,7 +96,7 @@ impl<'a> Printer<'a> {
         self.masked = masked;
     }
 
-    /// The work that is not seen in the text: finding the digits of big integers takes quadratic time, and a cell
+    /// The work that is not seen in the text: finding the digits of big integers takes time, and a cell
     /// is looked through before it is shown.
     pub fn work(&self) -> usize {
         self.work
@@ -157,7 +161,7 @@ impl<'a> Printer<'a> {
     fn big(&mut self, int: &BigInt) -> Result<(), TooLong> {
         let length = usize::try_from(int.bits()).unwrap_or(usize::MAX);
         let words = length / 64;
-        self.work = self.work.saturating_add(words.saturating_mul(words) / 8);
+        self.work = self.work.saturating_add(digits_work(words));
         // Three bits are less than a digit: what certainly does not fit is not worth computing.
         let fits = self.out.len().saturating_add(length / 4) <= self.limit;
         if !fits || self.work as u64 > self.fuel {
@@ -169,7 +173,7 @@ impl<'a> Printer<'a> {
     /// A decimal and what ends it: `M`, unless it is text for itself. A ratio has no end.
     fn decimal(&mut self, decimal: &Exact, end: &str) -> Result<(), TooLong> {
         let words = decimal.words();
-        self.work = self.work.saturating_add(words.saturating_mul(words) / 8);
+        self.work = self.work.saturating_add(digits_work(words));
         let fits = self.out.len().saturating_add(decimal.text_len()) <= self.limit;
         if !fits || self.work as u64 > self.fuel {
             return Err(TooLong);

@@ -119,7 +119,7 @@ fn unfit(directive: &Directive<'_>, value: &Value, fix: &str) -> Error {
     Error::new(ErrorKind::IllegalArgument, message).hint(fix)
 }
 
-/// Pays for the digits of a long number, which take time in the square of their count.
+/// Pays for the digits of a long number.
 fn pay_for_digits(heap: &mut Heap, value: &Value) -> Res<()> {
     let words = arith::words(value);
     let zeros = match value {
@@ -129,7 +129,7 @@ fn pay_for_digits(heap: &mut Heap, value: &Value) -> Res<()> {
         }
         _ => 0,
     };
-    heap.work(words.saturating_mul(words) / 8 + zeros / 8)?;
+    heap.work(arith::digits_work(words) + zeros / 8)?;
     heap.reserve(words.saturating_mul(20).saturating_add(zeros))
 }
 

@@ -354,7 +354,7 @@ fn moved(heap: &mut Heap, args: &[Value], by: fn(&Decimal, i64) -> Res<Decimal>)
 
 fn text(heap: &mut Heap, decimal: &Decimal, length: usize, write: fn(&Decimal) -> String) -> Res {
     let words = decimal.words();
-    heap.work(length + words * words / 8)?;
+    heap.work(length + arith::digits_work(words))?;
     heap.reserve(length)?;
     Ok(write(decimal).into())
 }

@@ -148,7 +148,7 @@ pub(crate) fn format_number(heap: &mut Heap, args: &[Value]) -> Res {
     let (source, rounding) = parts(receiver(args)?);
     let pattern = Pattern::parse(source.as_str().unwrap_or_default())?;
     let words = crate::arith::words(&args[1]);
-    heap.work(64 + words * words / 8)?;
+    heap.work(64 + crate::arith::digits_work(words))?;
     let decimal = match &args[1] {
         Value::Int(_) | Value::Big(_) => Decimal::of_int(args::big(args, 1)?),
         Value::Decimal(exact) => match exact.decimal() {

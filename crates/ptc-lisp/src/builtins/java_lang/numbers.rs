@@ -387,9 +387,8 @@ fn parse_boolean(_: &mut Heap, args: &mut [Value]) -> Res {
 /// An integer with the digits of a radix.
 pub(super) fn integer_text(heap: &mut Heap, args: &mut [Value]) -> Res {
     let radix = radix(args, 1)?;
-    // Finding digits takes time in the square of their number.
     let words = arith::words(&args[0]);
-    heap.work(1 + words.saturating_mul(words) / 8)?;
+    heap.work(1 + arith::digits_work(words))?;
     heap.reserve(words.saturating_mul(64))?;
     Ok(args::big(args, 0)?.to_str_radix(radix).into())
 }

@@ -40,7 +40,7 @@ fn state(args: &[Value]) -> Res<MatcherState> {
     args::fail(args, 0, "a matcher (re-matcher)")
 }
 
-fn span_of(value: &Value) -> Option<MatchSpan> {
+pub(super) fn span_of(value: &Value) -> Option<MatchSpan> {
     match value {
         Value::Range(range) => {
             let start = usize::try_from(range.start).ok()?;
@@ -51,7 +51,7 @@ fn span_of(value: &Value) -> Option<MatchSpan> {
 }
 
 /// A span as a range one longer than it, so that an empty one is still there.
-fn span_value(span: &Option<MatchSpan>) -> Value {
+pub(super) fn span_value(span: &Option<MatchSpan>) -> Value {
     match span {
         Some(span) => crate::value::RangeObj::value(span.start as i64, 1, span.len() as u64 + 1),
         None => Value::Nil,

@@ -5,11 +5,11 @@ mod matcher;
 use std::rc::Rc;
 
 use super::parsing::long;
-use super::{Builtin, args, native};
+use super::{Builtin, args, native, registry};
 use crate::error::Error;
 use crate::heap::Heap;
 use crate::regex::{Matcher, Search};
-use crate::signal::Res;
+use crate::signal::{Res, Signal};
 use crate::value::{RegexObj, Shared, Stamp, Value};
 
 pub(super) use matcher::matches_whole;
@@ -47,9 +47,10 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/re-seq",
         "[re s]",
         re_seq,
-        "All matches of re in s, each as re-find gives it; nil if there is none.",
+        "All matches of re in s, each as re-find gives it; nil if there is none. Lazy beyond 10,000.",
         &[(r##"(re-seq #"\d+" "1 22 333")"##, r#"("1" "22" "333")"#)],
     ),
+    native("prim/re-seq", "[re s last]", re_seq, "The matches of re in s behind the last one.", &[]),
     native(
         "clojure.core/re-matcher",
         "[re s]",
@@ -210,22 +211,29 @@ fn re_matches(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(if found? { match_value(&search, groups) } else { Value::Nil })
 }
 
+/// All matches behind the last one that is known, or so many that the rest is found when somebody asks for it:
+/// what looks at the first of a long text, or filters them, has no room for all.
 fn re_seq(heap: &mut Heap, args: &mut [Value]) -> Res {
+    const AT_ONCE: usize = 10_000;
     let regex = pattern(args, 0)?;
     let text = args::text(args, 1)?;
     let groups = regex.matcher.groups();
     let mut search = Search::new(&regex.matcher, text);
+    search.resume(args.get(2).and_then(matcher::span_of));
     let mut items = Vec::new();
-    loop {
+    while items.len() < AT_ONCE {
         let found = search.next(true);
         charge(heap, &mut search, groups)?;
         if found?.is_none() {
-            break;
+            return Ok(if items.is_empty() { Value::Nil } else { Value::seq(items) });
         }
         heap.grow(&mut items)?;
         items.push(match_value(&search, groups));
     }
-    Ok(if items.is_empty() { Value::Nil } else { Value::seq(items) })
+    let last = matcher::span_value(&search.group(0));
+    let go_on = registry().qualified("ptc.impl/re-seq-on").map_or(Value::Nil, Value::Builtin);
+    let (regex, text) = (args[0].clone(), args[1].clone());
+    Err(Box::new(Signal::Call(go_on, vec![Value::seq(items), regex, text, last])))
 }
 
 fn re_split(heap: &mut Heap, args: &mut [Value]) -> Res {
