@@ -512,6 +512,8 @@ SELECT  ;=? there is no SQL
 (.plusDays (LocalDate/parse "2024-01-01") "1")  ;=? turn text into a number first
 (.get (LocalDate/of 2026 1 1) (.weekOfYear WeekFields/ISO))  ;=? write (.weekOfWeekBasedYear WeekFields/ISO)
 (.daysBetween (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.between ChronoUnit/DAYS a b)
+(Date/parse "2024-01-01")  ;=? write (LocalDate/parse s)
+(.sqrt 2M)  ;=? (Math/sqrt x), which gives a float
 
 ;; Still more names.
 (moving-average 3 [1 2 3])  ;=? write (map avg (partition n 1 coll))

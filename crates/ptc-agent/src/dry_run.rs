@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use ptc_signature::{Issue, Mode, OnMissing, Record, Rejection, Type, UnknownPath, keys};
+use ptc_signature::{
+    Issue, Mode, OnMissing, Record, Rejection, Segment, TemplateError, Type, UnknownPath, keys,
+};
 use serde_json::{Map, Value as Json};
 
 use crate::agent::Agent;
@@ -20,16 +22,17 @@ impl Agent {
         let context = &*whole;
         let mut found = Vec::new();
         found.extend(self.clash(context));
+        let errors = self.takes(context).err().map(|rejection| rejection.errors).unwrap_or_default();
         if self.wants_placeholders()
-            && let Err(error) = self.template().render(&*self.for_prompt(context), OnMissing::Error)
-            && matches!(error, ptc_signature::TemplateError::Missing(_))
+            && let Err(TemplateError::Missing(mut missing)) =
+                self.template().render(&*self.for_prompt(context), OnMissing::Error)
         {
-            found.push(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
+            // What the signature demands is told once, with its type.
+            missing.retain(|placeholder| !errors.iter().any(|issue| is_about(issue, placeholder)));
+            let error = (!missing.is_empty()).then(|| TemplateError::Missing(missing));
+            found.extend(error.map(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string())));
         }
-        if let Err(rejection) = self.takes(context) {
-            let errors = rejection.errors.iter().map(ToString::to_string);
-            found.extend(errors.map(|error| Fail::new(Reason::VALIDATION_ERROR, error)));
-        }
+        found.extend(errors.iter().map(|issue| Fail::new(Reason::VALIDATION_ERROR, issue.to_string())));
         found
     }
 
@@ -149,4 +152,10 @@ fn fill(ty: &Type, value: &mut Json) {
         (Type::List(item), Json::Array(items)) => items.iter_mut().for_each(|inner| fill(item, inner)),
         _ => {}
     }
+}
+
+/// Whether an issue of the inputs is about the one that a placeholder begins with.
+fn is_about(issue: &Issue, placeholder: &str) -> bool {
+    let input = placeholder.split('.').next().unwrap_or_default();
+    matches!(issue.path.0.first(), Some(Segment::Field(name)) if keys::kebab(name) == keys::kebab(input))
 }

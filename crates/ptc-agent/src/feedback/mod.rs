@@ -15,7 +15,7 @@ pub(crate) use complaint::{
     json_invalid_line, multiple_blocks, return_invalid, return_refused, rolled_back, taken_back,
 };
 pub(crate) use execution::{Execution, Trouble, error, success};
-pub(crate) use turn::{Ending, TurnInfo, last_turn, turn_info};
+pub(crate) use turn::{Ending, TurnInfo, last_turns, turn_info};
 
 use crate::render::{Cut, FormatOptions, Veil, block, cut};
 

@@ -65,6 +65,9 @@ impl TurnInfo {
     };
 }
 
+/// What the model hears in the turn before the last.
+const BEFORE_LAST: &str = "⚠️ The turn after this one is the last: get what you still need now.";
+
 /// How many turns are left, in a line or two; empty where there is nothing to say.
 pub(crate) fn turn_info(info: &TurnInfo) -> String {
     let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal, ending } = *info;
@@ -104,10 +107,7 @@ pub(crate) fn turn_info(info: &TurnInfo) -> String {
         (work, retries) if retries > 0 => {
             format!("Turn {turn} ({work} work turns + {} remaining)", counted(retries, "retry turn"))
         }
-        (2, _) => format!(
-            "Turn {turn} of {max_turns} (2 remaining)\n⚠️ The turn after this one is the last: get what you still \
-             need now."
-        ),
+        (2, _) => format!("Turn {turn} of {max_turns} (2 remaining)\n{BEFORE_LAST}"),
         (work, _) => format!("Turn {turn} of {max_turns} ({work} remaining)"),
     }
 }
@@ -120,14 +120,15 @@ fn reply_info(info: &TurnInfo) -> String {
         1 => format!(
             "⚠️ Turn {turn} is the last: give the answer in it. What a call would give, nobody reads."
         ),
+        2 => format!("Turn {turn} of {max_turns} (2 remaining)\n{BEFORE_LAST}"),
         _ if minimal => String::new(),
         left => format!("Turn {turn} of {max_turns} ({left} remaining)"),
     }
 }
 
-/// A word before the last turn, where nothing is said before others.
-pub(crate) fn last_turn(info: &TurnInfo) -> Option<String> {
-    let last = info.max_turns > 1 && info.work_left + info.retry_left == 1;
+/// A word in the last two turns, where nothing is said in others.
+pub(crate) fn last_turns(info: &TurnInfo) -> Option<String> {
+    let last = info.max_turns > 1 && matches!(info.work_left + info.retry_left, 1 | 2);
     last.then(|| turn_info(info))
 }
 
@@ -197,19 +198,23 @@ mod tests {
     }
 
     #[test]
-    fn the_last_turn_is_announced_where_the_answer_is_a_reply() {
+    fn the_last_turns_are_announced_where_the_answer_is_a_reply() {
         let info = |turn, work_left, retry_left| TurnInfo {
             ending: Ending::Reply,
             ..info(turn, 5, work_left, retry_left, 1)
         };
         assert_eq!(turn_info(&info(2, 4, 0)), "Turn 2 of 5 (4 remaining)");
-        assert_eq!(last_turn(&info(2, 4, 0)), None);
+        assert_eq!(last_turns(&info(2, 4, 0)), None);
+        for before in [info(4, 2, 0), info(5, 1, 1)] {
+            assert!(last_turns(&before).is_some_and(|text| text.contains("turn after this one is the last")));
+        }
         for last in [info(5, 1, 0), info(6, 0, 1)] {
             assert!(
-                last_turn(&last).is_some_and(|text| text.contains("is the last") && !text.contains("return"))
+                last_turns(&last)
+                    .is_some_and(|text| text.contains("is the last") && !text.contains("return"))
             );
         }
-        assert_eq!(last_turn(&TurnInfo::default()), None);
+        assert_eq!(last_turns(&TurnInfo::default()), None);
     }
 
     #[test]

@@ -208,7 +208,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         }
     }
     // A message of its own: what tools give is theirs.
-    let last = feedback::last_turn(&content::turn_info(node)).unwrap_or_default();
+    let last = feedback::last_turns(&content::turn_info(node)).unwrap_or_default();
     let ours = prompt::blocks([feedback::warned(&warnings, &content::lens(node)), last]);
     node.book.tell(render::framed_bytes(&ours));
     node.messages.extend((!ours.is_empty()).then(|| Message::user(ours)));
@@ -343,6 +343,6 @@ fn again(node: &mut Node, shared: &mut Shared, text: String, fail: Fail, told: S
         shared.turn_stop(node);
         return Next::Over(Err(fail));
     }
-    let last = feedback::last_turn(&content::turn_info(node)).unwrap_or_default();
+    let last = feedback::last_turns(&content::turn_info(node)).unwrap_or_default();
     content::told_failed(node, shared, &fail, prompt::blocks([told, last]))
 }

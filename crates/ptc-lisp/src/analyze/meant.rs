@@ -172,7 +172,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     // Time.
     ("now current-time", "(Instant/now), or (System/currentTimeMillis) for milliseconds"),
     ("today current-date", "(LocalDate/now)"),
-    ("parse-date to-date string->date", "(LocalDate/parse s)"),
+    ("parse-date to-date string->date Date/parse", "(LocalDate/parse s)"),
     ("date make-date", "(LocalDate/parse s), or (LocalDate/of year month day)"),
     ("datetime", "(LocalDateTime/parse s)"),
     ("inst instant", "(Instant/parse s)"),
@@ -269,6 +269,7 @@ const METHODS: &[(&str, &str)] = &[
     (".lower .lowercase", "(str/lower-case s)"),
     (".upper .uppercase", "(str/upper-case s)"),
     (".toFixed", "(format \"%.2f\" x)"),
+    (".sqrt", "(Math/sqrt x), which gives a float"),
     (".padStart .rjust .zfill", "(format \"%5s\" s), or (format \"%05d\" n) with zeros"),
     (".padEnd .ljust", "(format \"%-5s\" s)"),
     (".startswith", "(str/starts-with? s part)"),

@@ -164,7 +164,8 @@ impl Analyzer<'_> {
         if registry().qualified(&format!("clojure.core/{local}")).is_some() {
             return Err(error.hint(format!("write ({local} …) without a namespace")));
         }
-        let hint = match (suggest::closest(local, members.iter().copied()), meant::name(local)) {
+        let meant = meant::name(name).or_else(|| meant::name(local));
+        let hint = match (suggest::closest(local, members.iter().copied()), meant) {
             (Some(best), _) => format!("did you mean {ns}/{best}?"),
             (None, Some(hint)) => hint,
             (None, None) => {
