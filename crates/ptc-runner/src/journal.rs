@@ -83,6 +83,8 @@ pub struct Saved {
 pub struct OpenCall {
     /// What it is listed and settled by.
     pub identity: String,
+    /// When it was made, in milliseconds since 1970.
+    pub begun_ms: i64,
     /// Whether somebody settled it without finding out what came of it.
     pub is_dismissed: bool,
 }
@@ -144,10 +146,10 @@ pub fn unanswered(ask: &Ask, repeat: bool, open: Option<&OpenCall>) -> Option<Su
 
 fn unknown(call: &str, open: Option<&OpenCall>) -> String {
     let (why, then) = match open {
-        Some(OpenCall { identity, is_dismissed: true }) => {
+        Some(OpenCall { identity, is_dismissed: true, .. }) => {
             (ptc_host::DISMISSED, format!("it is not made again. Its identity is {identity}"))
         }
         _ => (ptc_host::BEGUN_BEFORE, ptc_host::look_and_settle(open.map(|open| open.identity.as_str()))),
     };
-    ptc_host::outcome_unknown(call, why, &then)
+    ptc_host::outcome_unknown(call, open.map(|open| open.begun_ms), why, &then)
 }

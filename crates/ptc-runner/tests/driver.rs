@@ -356,7 +356,9 @@ async fn calls_that_were_not_answered_are_made_again_only_if_that_does_no_harm()
 
 #[tokio::test]
 async fn a_program_is_told_by_which_identity_people_settle_a_call_that_nobody_knows_of() {
-    let open = |is_dismissed| Some(OpenCall { identity: "r1-0001".to_owned(), is_dismissed });
+    let open = |is_dismissed| {
+        Some(OpenCall { identity: "r1-0001".to_owned(), begun_ms: 1_700_000_000_999, is_dismissed })
+    };
     for (open, then) in [
         (None, "look before it is made again"),
         (
@@ -373,12 +375,13 @@ async fn a_program_is_told_by_which_identity_people_settle_a_call_that_nobody_kn
         run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
         let state = kept.states.lock().unwrap().last().unwrap().0.clone();
         let number = waiting(&state).expect("what it waits for")[0].id;
+        let at = if open.is_some() { ", called at 2023-11-14T22:13:20Z," } else { "" };
         let open = BTreeMap::from_iter(open.map(|open| (number, open)));
         let saved = Saved { state, open, ..Saved::default() };
         let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
         let told = step.value.as_str().expect("a message");
         assert!(
-            told.contains("outcome unknown: tool/act was begun before") && told.ends_with(then),
+            told.contains(&format!("outcome unknown: tool/act{at} was begun before")) && told.ends_with(then),
             "{told}"
         );
     }

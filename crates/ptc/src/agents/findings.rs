@@ -87,7 +87,7 @@ pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<F
             true => book.found_own(call.id, repeat)?,
             false => book.upstream(call.id),
         };
-        let Some(Known { identity, became, .. }) = row else { continue };
+        let Some(Known { identity, became, begun_ms, .. }) = row else { continue };
         match became.clone() {
             Became::Answered(kept) => {
                 let value = if *once { kept["value"].clone() } else { as_upstream(kept) };
@@ -100,7 +100,8 @@ pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<F
             }
             became @ (Became::Unknown | Became::Dismissed) => {
                 let is_dismissed = became == Became::Dismissed;
-                findings.open.insert(call.id, OpenCall { identity: identity.clone(), is_dismissed });
+                let open = OpenCall { identity: identity.clone(), begun_ms: *begun_ms, is_dismissed };
+                findings.open.insert(call.id, open);
             }
         }
     }
@@ -202,7 +203,7 @@ mod tests {
             }
             let found = of(&effects, waits, false).expect("findings");
             let is_dismissed = matches!(finding, Some(Finding::Dismissed));
-            let open = OpenCall { identity: "r1-0007".to_owned(), is_dismissed };
+            let open = OpenCall { identity: "r1-0007".to_owned(), begun_ms: 5_000, is_dismissed };
             let is_open = told.is_none() && !again;
             assert_eq!(found.open, BTreeMap::from_iter(is_open.then_some((7, open))), "{finding:?}");
             let expected = told.map(|value| (7, Supply::Tool(Ok(value)).to_bytes().expect("bytes")));
@@ -253,7 +254,8 @@ mod tests {
         let one = json!({"ok": true, "value": 1, "value_kind": "json"});
         assert_eq!(found.answers, [(7, bytes(late)), (8, bytes(one))]);
         assert_eq!(found.did_not_happen, BTreeSet::from([9]));
-        let open = OpenCall { identity: "0010-dd".to_owned(), is_dismissed: false };
+        let begun_ms = effects.gaps(None).expect("a list")[0].begun_ms;
+        let open = OpenCall { identity: "0010-dd".to_owned(), begun_ms, is_dismissed: false };
         assert_eq!(found.open, BTreeMap::from([(10, open)]));
     }
 }

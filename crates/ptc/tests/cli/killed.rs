@@ -98,10 +98,11 @@ fn a_mission_killed_in_its_third_write_knows_of_all_others() {
         let gaps = world.gaps(&["--checkpoint", "m"]);
         let keys: Vec<&str> = gaps.iter().filter_map(|gap| gap["args"]["key"].as_str()).collect();
         assert_eq!(keys, ["m-3"], "{moment}");
-        let identity = gaps[0]["identity"].as_str().expect("text");
+        let text = |field: &str| gaps[0][field].as_str().expect("text");
+        let (identity, begun) = (text("identity"), text("begun"));
         let told = format!(
-            "outcome unknown: world/put was begun before and its answer never came, so it may or may not have \
-            happened; it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is \
+            "outcome unknown: world/put, called at {begun}, was begun before and its answer never came, so it may or may \
+            not have happened; it is not made again. Look what became of it, and note that with `ptc effects settle`; its identity is \
             {identity}"
         );
         assert_eq!(answer[2], told, "as programs of servers are told");
