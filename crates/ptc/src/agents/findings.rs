@@ -48,6 +48,8 @@ pub struct Waits<'w> {
     pub calls: &'w [Waiting],
     /// When that was, in milliseconds since 1970: its calls were made then.
     pub since: i64,
+    /// Whether every call of an upstream was written down before it was made.
+    pub journalled: bool,
 }
 
 impl Waits<'_> {
@@ -87,7 +89,13 @@ pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<F
             true => book.found_own(call.id, repeat)?,
             false => book.upstream(call.id),
         };
-        let Some(Known { identity, became, begun_ms, .. }) = row else { continue };
+        let Some(Known { identity, became, begun_ms, .. }) = row else {
+            // It was never begun. One that only reads has no row either, and is made again all the same.
+            if !*once && waits.journalled {
+                findings.did_not_happen.insert(call.id);
+            }
+            continue;
+        };
         match became.clone() {
             Became::Answered(kept) => {
                 let value = if *once { kept["value"].clone() } else { as_upstream(kept) };
@@ -194,7 +202,7 @@ mod tests {
             (Some(Finding::Dismissed), None, false),
         ] {
             let (effects, calls) = (effects(), [waits(7, true)]);
-            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000, journalled: true };
             waits.tell(&effects).expect("told");
             let open = effects.gaps(None).expect("a list");
             assert_eq!((open.len(), open[0].identity.as_str(), open[0].begun_ms), (1, "r1-0007", 5_000));
@@ -216,7 +224,7 @@ mod tests {
     fn a_call_that_is_made_again_and_lost_again_is_listed_again() {
         for repeat in [false, true] {
             let (effects, calls) = (effects(), [waits(7, true)]);
-            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000, journalled: true };
             waits.tell(&effects).expect("told");
             if !repeat {
                 effects.settle("run:r1", "r1-0007", &Finding::DidNotHappen, "looked").expect("settled");
@@ -249,7 +257,8 @@ mod tests {
         effects.settle("run:r1", "0009-cc", &Finding::DidNotHappen, "looked").expect("settled");
         effects.begin("run:r1", &call("0010-dd")).expect("begun");
         let calls: Vec<Waiting> = (7..=11).map(|id| waits(id, false)).collect();
-        let found = of(&effects, Waits { run: "r1", calls: &calls, since: 0 }, false).expect("findings");
+        let waits = |journalled| Waits { run: "r1", calls: &calls, since: 0, journalled };
+        let found = of(&effects, waits(false), false).expect("findings");
         let bytes = |value: Json| Supply::Tool(Ok(value)).to_bytes().expect("bytes");
         let one = json!({"ok": true, "value": 1, "value_kind": "json"});
         assert_eq!(found.answers, [(7, bytes(late)), (8, bytes(one))]);
@@ -257,5 +266,8 @@ mod tests {
         let begun_ms = effects.gaps(None).expect("a list")[0].begun_ms;
         let open = OpenCall { identity: "0010-dd".to_owned(), begun_ms, is_dismissed: false };
         assert_eq!(found.open, BTreeMap::from([(10, open)]));
+        // The last one has no row: where rows come first, it was never begun.
+        let found = of(&effects, waits(true), false).expect("findings");
+        assert_eq!(found.did_not_happen, BTreeSet::from([9, 11]));
     }
 }
