@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::{Answer, Journal, Reason, Step, Waiting, waiting};
+use ptc_runner::{Answer, Journal, LostCall, Reason, Step, Waiting, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
 use ptc_store::effects::Gap;
@@ -355,6 +355,11 @@ impl Journal for Keeper {
             })
             .collect();
         self.run.answers(&rows).map_err(|error| error.to_string())
+    }
+
+    fn lost(&self, call: &LostCall) -> Result<Option<String>, String> {
+        let identity = findings::lost(self.journal.effects(), self.id(), call);
+        identity.map(Some).map_err(|error| format!("{error:#}"))
     }
 }
 
