@@ -180,7 +180,8 @@ impl Run {
         }
         let key = kept.as_ref().map(|(_, identity)| identity.as_str());
         let given = match (self.readied(line, &request, key).await, &kept) {
-            (Err(stop), _) => Err(stop),
+            (Err(Stop::Fault(fault)), _) => Err(fault.before_sending().into()),
+            (Err(wrong), _) => Err(wrong),
             (Ok((upstream, tool, args)), Some((journal, identity))) if tool.effect != EffectClass::Read => {
                 let given = self.ask_once(line, upstream, &tool, args, journal, identity).await;
                 return given.map_err(Stop::from);

@@ -494,7 +494,7 @@ pub(super) fn read(mut kept: Json) -> Result<(Json, ValueKind), Fault> {
         return Ok((kept["value"].take(), kind));
     }
     let reason = Reason::named(&text("reason")).unwrap_or(Reason::UpstreamError);
-    Err(Fault::new(reason, text("message")))
+    Err(Fault { unsent: kept["unsent"] == true, ..Fault::new(reason, text("message")) })
 }
 
 /// The argument by which a tool tells a call that comes twice from two calls, if it takes one.

@@ -218,6 +218,7 @@ impl Open {
             reason: None,
             error: None,
             recalled: self.recalled,
+            unsent: false,
             effect: self.effect,
             args_hash: self.args_hash,
             overview: None,
@@ -232,6 +233,7 @@ impl Open {
                 entry.oversize = fault.reason == Reason::ResponseTooLarge;
                 entry.result_bytes = fault.bytes;
                 entry.reason = Some(fault.reason);
+                entry.unsent = fault.unsent;
                 entry.error = Some(shortened(&fault.message, DETAIL));
             }
             End::Void => {}
