@@ -11,7 +11,7 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Run;
-use super::journal::{self, Begun as Known, Found, RunJournal, What};
+use super::journal::{self, Begun as Known, KnownCall, RunJournal, What};
 use super::ledger::{CatalogOp, End};
 use super::unsent::{self, Before};
 use super::upstream::{FoundTool, Upstream};
@@ -387,7 +387,7 @@ impl Run {
     fn recalled(
         &self,
         line: usize,
-        Found { known, begun_ms }: Found,
+        KnownCall { known, begun_ms }: KnownCall,
         journal: &RunJournal,
         (server, tool): (&str, &str),
         identity: &str,

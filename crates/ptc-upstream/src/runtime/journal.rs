@@ -268,7 +268,13 @@ impl RunJournal {
     }
 
     /// Writes down that a call is about to be made.
-    pub async fn begin(&self, identity: &str, server: &str, tool: &str, args: Json) -> Result<Found, String> {
+    pub async fn begin(
+        &self,
+        identity: &str,
+        server: &str,
+        tool: &str,
+        args: Json,
+    ) -> Result<KnownCall, String> {
         let (journal, scope) = (self.journal.clone(), self.scope.clone());
         let (identity, server, tool) = (identity.to_owned(), server.to_owned(), tool.to_owned());
         let handover = Handover::default();
@@ -277,7 +283,7 @@ impl RunJournal {
             let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
             let begun = journal.begin(&scope, &call);
             let is_fresh = begun == Ok(Begun::Fresh);
-            let begun = begun.map(|known| Found::of(known, &*journal, &scope, &identity));
+            let begun = begun.map(|known| KnownCall::of(known, &*journal, &scope, &identity));
             // Whoever wanted the call was told that nothing was sent.
             if !taken.deliver() && is_fresh {
                 // If it cannot be written down either, people find it as a call without an answer, which is safe.
@@ -289,11 +295,13 @@ impl RunJournal {
     }
 
     /// What is known of a call that was begun before.
-    pub async fn known(&self, identity: &str) -> Result<Option<Found>, String> {
+    pub async fn known(&self, identity: &str) -> Result<Option<KnownCall>, String> {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
         let handover = Handover::default();
         let known = self.apart(&handover, move || {
-            Ok(journal.known(&scope, &identity)?.map(|known| Found::of(known, &*journal, &scope, &identity)))
+            Ok(journal
+                .known(&scope, &identity)?
+                .map(|known| KnownCall::of(known, &*journal, &scope, &identity)))
         });
         known.await
     }
@@ -333,21 +341,21 @@ impl RunJournal {
 }
 
 /// What a journal knows of a call.
-pub(super) struct Found {
+pub(super) struct KnownCall {
     pub known: Begun,
     /// When it was begun.
     pub begun_ms: Option<i64>,
 }
 
-impl Found {
+impl KnownCall {
     /// The same with when it was begun. May block.
-    fn of(known: Begun, journal: &dyn EffectJournal, scope: &str, identity: &str) -> Found {
+    fn of(known: Begun, journal: &dyn EffectJournal, scope: &str, identity: &str) -> KnownCall {
         let begun_ms = match known {
             // Nobody asks when it was made.
             Begun::Done(_) => None,
             Begun::Fresh | Begun::Unknown | Begun::Dismissed => journal.begun_ms(scope, identity),
         };
-        Found { known, begun_ms }
+        KnownCall { known, begun_ms }
     }
 }
 
