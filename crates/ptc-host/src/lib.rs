@@ -109,7 +109,7 @@ pub use brisk::run_at_once;
 pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};
-pub use outcome::{BEGUN_BEFORE, DISMISSED, OUTCOME_UNKNOWN, look_and_settle, outcome_unknown};
+pub use outcome::{BEGUN_BEFORE, DISMISSED, OUTCOME_UNKNOWN, called_at, look_and_settle, outcome_unknown};
 pub use outline::{Kind, Weight, outline};
 pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};

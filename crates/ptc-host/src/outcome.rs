@@ -19,16 +19,30 @@ pub fn look_and_settle(identity: Option<&str>) -> String {
     }
 }
 
-/// Says that nobody knows whether a call happened: which call, why nobody knows, and what to do then.
+/// When a call was made, as people look for it in the log of whoever was called: in UTC, by the second.
 ///
 /// ```
-/// let told = ptc_host::outcome_unknown("mail/send", "was sent and not answered", "look before it is made again");
-/// assert_eq!(
-///     told,
-///     "outcome unknown: mail/send was sent and not answered, so it may or may not have happened; look before it is made \
-///      again"
-/// );
+/// assert_eq!(ptc_host::called_at(1_700_000_000_999), "2023-11-14T22:13:20Z");
 /// ```
-pub fn outcome_unknown(call: &str, why: &str, then: &str) -> String {
-    format!("outcome unknown: {call} {why}, so it may or may not have happened; {then}")
+pub fn called_at(ms: i64) -> String {
+    // What no calendar has is told as it stands.
+    jiff::Timestamp::from_second(ms.div_euclid(1_000))
+        .map_or_else(|_| format!("{ms} ms"), |at| at.to_string())
+}
+
+/// Says that nobody knows whether a call happened: which call, when it was made in milliseconds since 1970, if that is known,
+/// why nobody knows what came of it, and what to do then.
+///
+/// ```
+/// let (why, then) = ("was sent and not answered", "look before it is made again");
+/// assert_eq!(
+///     ptc_host::outcome_unknown("mail/send", Some(1_700_000_000_000), why, then),
+///     "outcome unknown: mail/send, called at 2023-11-14T22:13:20Z, was sent and not answered, so it may or may not have \
+///      happened; look before it is made again"
+/// );
+/// assert!(ptc_host::outcome_unknown("mail/send", None, why, then).starts_with("outcome unknown: mail/send was sent"));
+/// ```
+pub fn outcome_unknown(call: &str, called_ms: Option<i64>, why: &str, then: &str) -> String {
+    let called = called_ms.map_or_else(String::new, |ms| format!(", called at {},", called_at(ms)));
+    format!("outcome unknown: {call}{called} {why}, so it may or may not have happened; {then}")
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_runner::{Ask, AskKind, Need, RunOptions, Step, Supply, unanswered};
+use ptc_runner::{Ask, AskKind, Need, OpenCall, RunOptions, Step, Supply, unanswered};
 use restate_sdk::context::{ContextSideEffects, ContextWriteState, RunFuture, WorkflowContext};
 use restate_sdk::errors::{HandlerError, TerminalError};
 use restate_sdk::serde::Json;
@@ -182,10 +182,13 @@ impl Mission<'_, '_> {
         let mark = self.calls.mark().to_owned();
         let mark = self.ctx.run(|| async move { Ok(mark) }).name(name).await?;
         let lost = mark != self.calls.mark();
+        // The last moment of which the journal knows before the call.
+        let begun_ms = i64::try_from(self.now).unwrap_or(i64::MAX);
+        let open = OpenCall { identity: None, begun_ms, is_dismissed: false };
         for id in due {
             if let Some(wait) = self.waiting.get_mut(&id) {
                 wait.due = false;
-                wait.lost = lost.then(|| unanswered(&wait.ask, false, None)).flatten();
+                wait.lost = lost.then(|| unanswered(&wait.ask, false, Some(&open))).flatten();
             }
         }
         Ok(())

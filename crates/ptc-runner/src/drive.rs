@@ -14,14 +14,14 @@ use ptc_agent::{
 use ptc_host::{Waits, now_ms};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::LocalPoolHandle;
 
 use crate::approve::{self, Approver, Outcome, Paused};
 use crate::journal::{self, Answerer, Journal, Saved};
-use crate::outside::{call, streamed};
+use crate::outside::{NoResult, call, streamed};
 use crate::turns::{Share, Turns};
+use crate::under_way::{Mail, OwnCall, UnderWay};
 
 /// Takes events as they happen.
 pub type Subscriber = Arc<dyn Fn(Event) + Send + Sync>;
@@ -161,11 +161,10 @@ struct Driver {
     dropped: CancellationToken,
     /// How many tools run at once.
     slots: Arc<Semaphore>,
-    /// What was asked for, with who is to answer.
-    under_way: BTreeMap<u64, (AbortHandle, (Answerer, String))>,
-    /// Answers; nothing if there is none for now.
-    sender: mpsc::UnboundedSender<(u64, Option<Supply>)>,
-    mail: mpsc::UnboundedReceiver<(u64, Option<Supply>)>,
+    /// What was asked for.
+    under_way: BTreeMap<u64, UnderWay>,
+    sender: mpsc::UnboundedSender<(u64, Mail)>,
+    mail: mpsc::UnboundedReceiver<(u64, Mail)>,
     /// The run as it is, if it waits for people.
     paused: Option<(Vec<u8>, Vec<PendingCall>)>,
 }
@@ -241,7 +240,7 @@ impl Driver {
             }
             drop(turn);
             self.tell();
-            self.drop_unwanted();
+            self.drop_unwanted().await?;
             match need {
                 Need::Done(step) => return Ok(step),
                 Need::Busy => {
@@ -328,10 +327,10 @@ impl Driver {
     }
 
     /// Has something kept by who may take a while; a failure ends the run.
-    async fn keep(
+    async fn keep<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<(), String> + Send + 'static,
-    ) -> Result<(), Box<Step>> {
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Box<Step>> {
         let kept = self.home.spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()));
         kept.map_err(|message| Box::new(failed("checkpoint_error", message)))
     }
@@ -384,20 +383,41 @@ impl Driver {
         self.run.cancel(now);
     }
 
-    /// Stops what nobody waits for any more.
-    fn drop_unwanted(&mut self) {
-        let run = &self.run;
-        self.under_way.retain(|id, (handle, _)| {
-            let wanted = run.wants(*id);
-            if !wanted {
-                handle.abort();
+    /// Stops what nobody waits for any more. Calls that were made may have changed something.
+    async fn drop_unwanted(&mut self) -> Result<(), Box<Step>> {
+        let unwanted: Vec<u64> = self.under_way.keys().copied().filter(|id| !self.run.wants(*id)).collect();
+        for call in unwanted.iter().filter_map(|id| self.under_way.remove(id)).collect::<Vec<_>>() {
+            call.handle.abort();
+            if let Some(own) = call.own.filter(|own| !own.is_answered()) {
+                self.lost(&own).await?;
             }
-            wanted
-        });
+        }
+        Ok(())
+    }
+
+    /// Has a call written down of which nobody knows what it did, if it was made: what people find it by.
+    async fn lost(&self, call: &OwnCall) -> Result<Option<String>, Box<Step>> {
+        match (self.around.journal.clone(), call.lost()) {
+            (Some(journal), Some(lost)) => self.keep(move || journal.lost(&lost)).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// What the run is told of a call that gave no result.
+    async fn without_result(&self, id: u64, cause: NoResult) -> Result<Supply, Box<Step>> {
+        let own = self.under_way.get(&id).and_then(|call| call.own.clone());
+        let Some((own, called_ms)) = own.and_then(|own| own.called_ms().map(|ms| (own, ms))) else {
+            return Ok(cause.lost());
+        };
+        let identity = match cause {
+            NoResult::NoFunction => None,
+            NoResult::Panicked | NoResult::Late(_) => self.lost(&own).await?,
+        };
+        Ok(cause.unknown(own.tool(), called_ms, identity.as_deref()))
     }
 
     fn abort_all(&mut self) {
-        self.under_way.values().for_each(|(handle, _)| handle.abort());
+        self.under_way.values().for_each(|call| call.handle.abort());
         self.under_way.clear();
     }
 
@@ -420,22 +440,20 @@ impl Driver {
     }
 
     /// Takes these answers and all others that are there.
-    async fn take(&mut self, mut mail: Vec<(u64, Option<Supply>)>) -> Result<(), Box<Step>> {
+    async fn take(&mut self, mut mail: Vec<(u64, Mail)>) -> Result<(), Box<Step>> {
         while let Ok(answer) = self.mail.try_recv() {
             mail.push(answer);
         }
         let mut came = Vec::new();
         for (id, answer) in mail {
             match answer {
-                Some(supply) => came.push((id, supply)),
-                None => drop(self.under_way.remove(&id)),
+                Mail::Answer(supply) => came.push((id, supply)),
+                Mail::NoResult(cause) => came.push((id, self.without_result(id, cause).await?)),
+                Mail::Undecided => drop(self.under_way.remove(&id)),
             }
         }
         // What nobody waits for any more was dropped from the list.
-        let known = came.iter().filter_map(|(id, supply)| {
-            let (_, of) = self.under_way.remove(id)?;
-            Some((*id, of, supply))
-        });
+        let known = came.iter().filter_map(|(id, supply)| Some((*id, self.under_way.remove(id)?.of, supply)));
         let known: Vec<_> = known.collect();
         self.write(&known).await?;
         came.into_iter().for_each(|(id, supply)| self.supply(id, supply));
@@ -456,7 +474,7 @@ impl Driver {
     fn start(&mut self, ask: Ask) {
         let (id, of, sender) = (ask.id, journal::answerer(&ask), self.sender.clone());
         // Nobody reads answers after the end.
-        let reply = move |supply| drop(sender.send((id, supply)));
+        let reply = move |mail| drop(sender.send((id, mail)));
         if matches!(ask.kind, AskKind::Approval { .. }) {
             let (Some(approver), Some(call)) = (self.around.approver.clone(), ask.into_pending()) else {
                 return;
@@ -464,11 +482,14 @@ impl Driver {
             let decision = self.home.spawn(async move { approver.decide(call).await });
             let handle = decision.abort_handle();
             // An approver that panics has not decided.
-            self.home.spawn(async move { reply(decision.await.ok().flatten().map(Supply::Approval)) });
-            self.under_way.insert(id, (handle, of));
+            self.home.spawn(async move {
+                let decision = decision.await.ok().flatten();
+                reply(decision.map_or(Mail::Undecided, |decision| Mail::Answer(Supply::Approval(decision))));
+            });
+            self.under_way.insert(id, UnderWay { handle, of, own: None });
             return;
         }
-        let post = move |supply| reply(Some(supply));
+        let mut own = None;
         let handle = match ask.kind {
             AskKind::Approval { .. } => return,
             AskKind::Model { llm, request, after_ms } => {
@@ -478,17 +499,24 @@ impl Driver {
                     if after_ms > 0 {
                         tokio::time::sleep(Duration::from_millis(after_ms)).await;
                     }
-                    post(Supply::Model(streamed(llm, request, chunk, &home).await));
+                    reply(Mail::Answer(Supply::Model(streamed(llm, request, chunk, &home).await)));
                 })
             }
             AskKind::Tool { tool, args, timeout_ms } => {
                 let (home, slots) = (self.home.clone(), self.slots.clone());
+                own = OwnCall::of(id, &tool, &args, self.around.journal.is_some());
+                let made = own.clone();
                 self.home.spawn(async move {
                     let _slot = slots.acquire().await;
-                    post(call(id, &tool.body, args, timeout_ms, &home).await);
+                    made.iter().for_each(|made| made.begins(ptc_host::now_ms()));
+                    let called = call(id, &tool.body, args, timeout_ms, &home).await;
+                    if called.is_ok() {
+                        made.iter().for_each(|made| made.has_answer());
+                    }
+                    reply(called.map_or_else(Mail::NoResult, Mail::Answer));
                 })
             }
         };
-        self.under_way.insert(id, (handle.abort_handle(), of));
+        self.under_way.insert(id, UnderWay { handle: handle.abort_handle(), of, own });
     }
 }

@@ -14,8 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptc_agent::{Answers, Ask, AskKind, Decision, SaveError, Supply};
-use serde_json::json;
+use ptc_agent::{Answers, Ask, AskKind, Decision, SaveError, Supply, Tool};
+use serde_json::{Value as Json, json};
 
 /// Keeps a run. Every method returns when what it was given is durable; an error ends the run.
 pub trait Journal: Send + Sync {
@@ -24,6 +24,25 @@ pub trait Journal: Send + Sync {
 
     /// Answers that came, in order.
     fn answers(&self, answers: &[Answer]) -> Result<(), String>;
+
+    /// A call without which the run goes on. What people find it by, if it is written down for them.
+    fn lost(&self, _call: &LostCall) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}
+
+/// A call of one of the agent's own tools that may have changed something, and of which nobody knows whether it did: it took too
+/// long, it panicked, or its program ended first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LostCall {
+    /// The number of the ask.
+    pub ask: u64,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub args: Json,
+    /// When it was made, in milliseconds since 1970.
+    pub called_ms: i64,
 }
 
 /// An answer as it is kept.
@@ -81,8 +100,10 @@ pub struct Saved {
 /// A call without an answer, as people find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCall {
-    /// What it is listed and settled by.
-    pub identity: String,
+    /// What it is listed and settled by, if it is written down for people.
+    pub identity: Option<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub begun_ms: i64,
     /// Whether somebody settled it without finding out what came of it.
     pub is_dismissed: bool,
 }
@@ -137,17 +158,30 @@ pub fn unanswered(ask: &Ask, repeat: bool, open: Option<&OpenCall>) -> Option<Su
                 json!({"ok": false, "reason": ptc_host::OUTCOME_UNKNOWN, "message": message}),
             )))
         }
-        // As programs call it, and as `ptc effects` lists it.
-        AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&format!("tool/{}", tool.name), open))),
+        AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&own_call(&tool.name), open))),
     }
+}
+
+/// A call of one of the agent's own tools, as programs write it and as `ptc effects` lists it.
+pub(crate) fn own_call(tool: &str) -> String {
+    format!("tool/{tool}")
+}
+
+/// Whether a call is one of the agent's own tools that may change something and is not made again. Calls of upstreams have a
+/// journal of their own.
+pub(crate) fn is_own_and_once(tool: &Tool, args: &Json) -> bool {
+    tool.answers != Answers::Upstream && !tool.may_repeat(args)
 }
 
 fn unknown(call: &str, open: Option<&OpenCall>) -> String {
     let (why, then) = match open {
-        Some(OpenCall { identity, is_dismissed: true }) => {
+        Some(OpenCall { identity: Some(identity), is_dismissed: true, .. }) => {
             (ptc_host::DISMISSED, format!("it is not made again. Its identity is {identity}"))
         }
-        _ => (ptc_host::BEGUN_BEFORE, ptc_host::look_and_settle(open.map(|open| open.identity.as_str()))),
+        _ => (
+            ptc_host::BEGUN_BEFORE,
+            ptc_host::look_and_settle(open.and_then(|open| open.identity.as_deref())),
+        ),
     };
-    ptc_host::outcome_unknown(call, why, &then)
+    ptc_host::outcome_unknown(call, open.map(|open| open.begun_ms), why, &then)
 }

@@ -47,6 +47,7 @@ mod journal;
 pub mod models;
 mod outside;
 mod turns;
+mod under_way;
 #[cfg(feature = "upstreams")]
 pub mod upstreams;
 
@@ -58,7 +59,7 @@ pub use drive::{Checkpoint, Subscriber, Surroundings};
 pub use file::{
     AgentFile, FileError, Place, agent_schema, compile_preludes, model_beside, parse_agent, read_agent,
 };
-pub use journal::{Answer, Answerer, Journal, OpenCall, Saved, unanswered};
+pub use journal::{Answer, Answerer, Journal, LostCall, OpenCall, Saved, unanswered};
 pub use outside::answer;
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;

@@ -15,6 +15,8 @@ use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::journal::{is_own_and_once, own_call};
+
 /// What an ask wants, for drivers that keep runs elsewhere. There is nobody who approves calls. Must be called on a tokio runtime; dropping the future
 /// drops the request.
 pub async fn answer(ask: &Ask) -> Supply {
@@ -25,7 +27,12 @@ pub async fn answer(ask: &Ask) -> Supply {
             Supply::Model(reply(llm.clone(), request.clone(), None, &home).await)
         }
         AskKind::Tool { tool, args, timeout_ms } => {
-            call(ask.id, &tool.body, args.clone(), *timeout_ms, &home).await
+            let called_ms = ptc_host::now_ms();
+            let called = call(ask.id, &tool.body, args.clone(), *timeout_ms, &home).await;
+            called.unwrap_or_else(|cause| match is_own_and_once(tool, args) {
+                true => cause.unknown(&tool.name, called_ms, None),
+                false => cause.lost(),
+            })
         }
         AskKind::Approval { .. } => {
             Supply::Approval(Decision::Reject("nobody can be asked where this run is driven".to_owned()))
@@ -80,6 +87,40 @@ async fn numbered<T>(_: u64, calls: impl Future<Output = T>) -> T {
     calls.await
 }
 
+/// Why a tool gave no result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoResult {
+    /// There is nothing to call.
+    NoFunction,
+    /// Its function panicked.
+    Panicked,
+    /// It took longer than so many milliseconds.
+    Late(u64),
+}
+
+impl NoResult {
+    /// What the run is told of a call that changed nothing, or may be made again.
+    pub fn lost(self) -> Supply {
+        Supply::Lost(match self {
+            NoResult::NoFunction => "this tool has no function".to_owned(),
+            NoResult::Panicked => "the tool's function panicked".to_owned(),
+            NoResult::Late(limit) => format!("took longer than {limit} ms"),
+        })
+    }
+
+    /// What the run is told of a call that may have changed something, made then: people find it by its identity, if it is
+    /// written down.
+    pub fn unknown(self, tool: &str, called_ms: i64, identity: Option<&str>) -> Supply {
+        let why = match self {
+            NoResult::NoFunction => return self.lost(),
+            NoResult::Panicked => "panicked".to_owned(),
+            NoResult::Late(limit) => format!("took longer than {limit} ms"),
+        };
+        let then = ptc_host::look_and_settle(identity);
+        Supply::Lost(ptc_host::outcome_unknown(&own_call(tool), Some(called_ms), &why, &then))
+    }
+}
+
 /// A tool's result; none of one that panics or takes too long. Calls of upstreams that it makes are known by the
 /// number of the ask.
 pub(crate) async fn call(
@@ -88,22 +129,22 @@ pub(crate) async fn call(
     args: Json,
     timeout_ms: Option<u64>,
     home: &Handle,
-) -> Supply {
-    let Body::Function(function) = body else { return Supply::Lost("this tool has no function".to_owned()) };
+) -> Result<Supply, NoResult> {
+    let Body::Function(function) = body else { return Err(NoResult::NoFunction) };
     let task = match function.clone() {
         Function::Sync(function) => home.spawn_blocking(move || {
             std::panic::catch_unwind(AssertUnwindSafe(|| function(args)))
-                .map_or_else(|_| Supply::Lost(PANICKED.to_owned()), Supply::Tool)
+                .map_or(Err(NoResult::Panicked), |result| Ok(Supply::Tool(result)))
         }),
         Function::Later(function) => {
-            home.spawn(numbered(ask, async move { Supply::Tool(function(args).await) }))
+            home.spawn(numbered(ask, async move { Ok(Supply::Tool(function(args).await)) }))
         }
         // A typed function may block before it answers.
         Function::Typed(call) => home.spawn(async move {
             match tokio::task::spawn_blocking(move || call(args)).await {
-                Ok(Call::Now(result)) => Supply::Tool(result),
-                Ok(Call::Later(pending)) => Supply::Tool(pending.await),
-                Err(_) => Supply::Lost(PANICKED.to_owned()),
+                Ok(Call::Now(result)) => Ok(Supply::Tool(result)),
+                Ok(Call::Later(pending)) => Ok(Supply::Tool(pending.await)),
+                Err(_) => Err(NoResult::Panicked),
             }
         }),
     };
@@ -113,10 +154,8 @@ pub(crate) async fn call(
         None => task.await,
         Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
             Ok(ended) => ended,
-            Err(_) => return Supply::Lost(format!("took longer than {limit} ms")),
+            Err(_) => return Err(NoResult::Late(limit)),
         },
     };
-    ended.unwrap_or_else(|_| Supply::Lost(PANICKED.to_owned()))
+    ended.unwrap_or(Err(NoResult::Panicked))
 }
-
-const PANICKED: &str = "the tool's function panicked";

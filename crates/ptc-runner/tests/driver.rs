@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex};
 use ptc_runner::model::{Llm, Model, ModelError, Pending, Reply, Request, TextSink};
 use ptc_runner::typed::Call;
 use ptc_runner::{
-    Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, Need, OpenCall, RunOptions, Saved,
-    Step, Surroundings, Tool, compile, delegate, execute, resume, run, run_all, run_blocking, run_in, then,
-    tool, waiting,
+    Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, LostCall, Need, OpenCall, RunOptions,
+    Saved, Step, Surroundings, Tool, compile, delegate, execute, resume, run, run_all, run_blocking, run_in,
+    then, tool, waiting,
 };
 use serde_json::{Value as Json, json};
 
@@ -284,11 +284,12 @@ async fn a_run_goes_on_from_its_last_checkpoint() {
     assert_eq!((again.value, calls.load(Ordering::SeqCst)), (json!([0, 1]), 3));
 }
 
-/// A journal in memory: states with the number of answers they know, and answers.
+/// A journal in memory: states with the number of answers they know, answers, and calls without which runs went on.
 #[derive(Default)]
 struct Kept {
     states: Mutex<Vec<(Vec<u8>, usize)>>,
     answers: Mutex<Vec<(u64, Vec<u8>)>>,
+    lost: Mutex<Vec<LostCall>>,
 }
 
 impl Journal for Kept {
@@ -302,6 +303,12 @@ impl Journal for Kept {
         let answers = answers.iter().map(|answer| (answer.ask, answer.bytes.clone()));
         self.answers.lock().expect("nobody panicked").extend(answers);
         Ok(())
+    }
+
+    fn lost(&self, call: &LostCall) -> Result<Option<String>, String> {
+        let mut lost = self.lost.lock().expect("nobody panicked");
+        lost.push(call.clone());
+        Ok(Some(format!("lost-{}", lost.len())))
     }
 }
 
@@ -356,7 +363,9 @@ async fn calls_that_were_not_answered_are_made_again_only_if_that_does_no_harm()
 
 #[tokio::test]
 async fn a_program_is_told_by_which_identity_people_settle_a_call_that_nobody_knows_of() {
-    let open = |is_dismissed| Some(OpenCall { identity: "r1-0001".to_owned(), is_dismissed });
+    let open = |is_dismissed| {
+        Some(OpenCall { identity: Some("r1-0001".to_owned()), begun_ms: 1_700_000_000_999, is_dismissed })
+    };
     for (open, then) in [
         (None, "look before it is made again"),
         (
@@ -373,14 +382,77 @@ async fn a_program_is_told_by_which_identity_people_settle_a_call_that_nobody_kn
         run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
         let state = kept.states.lock().unwrap().last().unwrap().0.clone();
         let number = waiting(&state).expect("what it waits for")[0].id;
+        let at = if open.is_some() { ", called at 2023-11-14T22:13:20Z," } else { "" };
         let open = BTreeMap::from_iter(open.map(|open| (number, open)));
         let saved = Saved { state, open, ..Saved::default() };
         let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
         let told = step.value.as_str().expect("a message");
         assert!(
-            told.contains("outcome unknown: tool/act was begun before") && told.ends_with(then),
+            told.contains(&format!("outcome unknown: tool/act{at} was begun before")) && told.ends_with(then),
             "{told}"
         );
+    }
+}
+
+/// How a tool ends without an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ends {
+    TooLate,
+    Panics,
+    WithItsRun,
+}
+
+#[tokio::test]
+async fn calls_without_which_a_run_goes_on_are_written_down_if_they_may_have_changed_something() {
+    for (ends, effect, cause) in [
+        (Ends::TooLate, Effect::Write, "took longer than 1 ms, so it may or may not have happened; "),
+        (Ends::TooLate, Effect::Unknown, "took longer than 1 ms, so it may or may not have happened; "),
+        (Ends::TooLate, Effect::Read, "took longer than 1 ms"),
+        (Ends::Panics, Effect::Write, "panicked, so it may or may not have happened; "),
+        (Ends::Panics, Effect::Read, "the tool's function panicked"),
+        (Ends::WithItsRun, Effect::Write, ""),
+        (Ends::WithItsRun, Effect::Read, ""),
+    ] {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let stop = cancel.clone();
+        let mut tool = Tool::future("act", move |_| {
+            let stop = stop.clone();
+            async move {
+                match ends {
+                    Ends::TooLate => {}
+                    Ends::Panics => panic!("as it should"),
+                    Ends::WithItsRun => stop.cancel(),
+                }
+                std::future::pending::<Json>().await
+            }
+        });
+        tool.effect = effect;
+        tool.timeout_ms = (ends == Ends::TooLate).then_some(1);
+        let agent = Arc::new(Agent::builder("x").tool(tool).build().unwrap());
+        let program = code("(return (try (tool/act {:n 1}) (catch Exception e (ex-message e))))");
+        for journal in [Some(Arc::new(Kept::default())), None] {
+            let kept = journal.clone().map(|kept| kept as Arc<dyn Journal>);
+            let around =
+                Surroundings { journal: kept, cancel: Some(cancel.clone()), ..Surroundings::default() };
+            let before = ptc_host::now_ms();
+            let step = run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
+            let lost = journal.as_ref().map(|kept| kept.lost.lock().unwrap().clone()).unwrap_or_default();
+            let listed: Vec<_> = lost.iter().map(|call| (&*call.tool, &call.args)).collect();
+            let expected = if effect == Effect::Read || journal.is_none() { 0 } else { 1 };
+            assert_eq!(listed, vec![("act", &json!({"n": 1})); expected], "{ends:?} {effect:?}");
+            assert!(lost.iter().all(|call| call.called_ms >= before));
+            if ends == Ends::WithItsRun {
+                continue;
+            }
+            let told = step.value.as_str().expect("a message");
+            assert!(told.contains(cause), "{ends:?} {effect:?}: {told}");
+            let at = lost.first().map(|call| ptc_host::called_at(call.called_ms));
+            let shape = at.map(|at| format!("outcome unknown: tool/act, called at {at}, {cause}"));
+            assert!(
+                shape.is_none_or(|shape| told.contains(&shape) && told.contains("identity is lost-1")),
+                "{told}"
+            );
+        }
     }
 }
 

@@ -107,7 +107,8 @@ impl StoreJournal {
     ) -> Result<Begun, String> {
         let known = self.known(begun)?;
         if known == Begun::Fresh {
-            self.calls.begun(scope, call.identity, &format!("{}/{}", call.server, call.tool));
+            let begun_ms = self.begun_ms(scope, call.identity);
+            self.calls.begun(scope, call.identity, &format!("{}/{}", call.server, call.tool), begun_ms);
         }
         Ok(known)
     }
@@ -201,6 +202,11 @@ impl EffectJournal for StoreJournal {
         Ok(())
     }
 
+    fn begun_ms(&self, scope: &str, identity: &str) -> Option<i64> {
+        // What is said of the call does not wait for its time.
+        self.making.begun_ms(scope, identity).ok().flatten()
+    }
+
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         self.calls.note(scope, identity, is);
     }
@@ -252,8 +258,13 @@ pub const OWN: &str = "ptc";
 /// Why a tool of the server's own was not called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmade {
-    /// It was begun under this identity when the program ran before, and nobody knows what became of it.
-    Before(String),
+    /// It was begun when the program ran before, and nobody knows what became of it.
+    Before {
+        /// Under this identity.
+        identity: String,
+        /// When, in milliseconds since 1970, if that can be looked up.
+        begun_ms: Option<i64>,
+    },
     /// It cannot be written down, for this reason.
     NotBegun(String),
 }
@@ -335,7 +346,10 @@ impl HeldJournal {
         match self.begin(&scope, &call) {
             Ok(Begun::Fresh) => {}
             Ok(Begun::Done(answer)) => return Ok(answer),
-            Ok(Begun::Unknown | Begun::Dismissed) => return Err(Unmade::Before(identity.clone())),
+            Ok(Begun::Unknown | Begun::Dismissed) => {
+                let begun_ms = self.begun_ms(&scope, &identity);
+                return Err(Unmade::Before { identity: identity.clone(), begun_ms });
+            }
             Err(why) => {
                 // It may be written down all the same. If not even this can be, people find it.
                 let _ = self.unsent(&scope, &identity);
@@ -449,6 +463,10 @@ impl EffectJournal for HeldJournal {
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.written(identity, self.journal.done(scope, identity, answer))
+    }
+
+    fn begun_ms(&self, scope: &str, identity: &str) -> Option<i64> {
+        self.journal.begun_ms(scope, identity)
     }
 
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
@@ -637,7 +655,8 @@ mod tests {
         let second = held(&journal);
         let never = || json!("made again");
         assert_eq!(write(&second, never()), Ok(json!({"status": "ok", "version": 1})));
-        assert_eq!(write(&second, never()), Err(Unmade::Before(gap.identity.clone())));
+        let before = Unmade::Before { identity: gap.identity.clone(), begun_ms: Some(gap.begun_ms) };
+        assert_eq!(write(&second, never()), Err(before), "with the time at which it is listed");
         assert_eq!(write(&second, json!({"status": "ok"})), Ok(json!({"status": "ok"})));
         let lost = write(&first, never());
         assert!(matches!(&lost, Err(Unmade::NotBegun(why)) if why.contains("another server")), "{lost:?}");

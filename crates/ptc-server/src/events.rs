@@ -78,6 +78,7 @@ engine_events! {
         who: &str, "whose call it was, or which ticket it belongs to";
         tool: &str, "server and tool";
         identity: &str, "what `ptc effects settle` takes";
+        begun: &str, "when it was made, as `ptc effects` lists it";
     }
     WARN false request_taken_over: "A request under a key that was begun and did not end, mostly because its server did, is carried out again.", {
         who: &str, "whose request it is";

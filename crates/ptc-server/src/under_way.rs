@@ -51,6 +51,8 @@ struct MadeCall {
     open: bool,
     /// Server and tool.
     tool: String,
+    /// When its row says that it was begun.
+    begun_ms: Option<i64>,
 }
 
 impl State {
@@ -91,16 +93,18 @@ impl CallsInFlight {
         }
         drop(state);
         if made.open {
-            events::outcome_unknown(owner_in(scope).unwrap_or(scope), &made.tool, identity);
+            let begun = made.begun_ms.map(ptc_host::called_at).unwrap_or_default();
+            events::outcome_unknown(owner_in(scope).unwrap_or(scope), &made.tool, identity, &begun);
         }
     }
 
     /// The row of a call that was noted names this process from now on.
-    pub fn begun(&self, scope: &str, identity: &str, tool: &str) {
+    pub fn begun(&self, scope: &str, identity: &str, tool: &str, begun_ms: Option<i64>) {
         self.set(scope, identity, true);
         let mut state = self.locked();
         if let Some(made) = state.calls.get_mut(&(scope.to_owned(), identity.to_owned())) {
             tool.clone_into(&mut made.tool);
+            made.begun_ms = begun_ms;
         }
     }
 
@@ -291,7 +295,7 @@ mod tests {
         let args = json!({});
         let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
         assert_eq!(effects.begin("k", &call), Ok(Begun::Fresh));
-        calls.begun("k", identity, "mail/send");
+        calls.begun("k", identity, "mail/send", None);
     }
 
     /// Calls that the store says are being made.

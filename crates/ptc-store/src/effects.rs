@@ -402,7 +402,8 @@ impl Effects {
 
     /// Forgets calls that ended so long ago that nobody retries them, and says how many. Gaps stay until they are
     /// settled, and so do scopes that begin with `lasting`: those that can be retried at any time. Nothing is forgotten of
-    /// a request that is held or a ticket that is open: whoever takes it over needs all of it.
+    /// a request that is held, a ticket that is open or a run that is kept: whoever takes it over needs all of it, and takes a
+    /// call without a row for one that was never made.
     pub fn sweep(&self, older_than_ms: i64, lasting: &str) -> Result<u64, EffectError> {
         let mut forgotten = 0;
         loop {
@@ -429,7 +430,7 @@ impl Effects {
 }
 
 /// Calls that ended so long ago and are not of a lasting scope, nor of a request without a reply, nor of a ticket that is
-/// open. Scopes of tickets begin with [`tickets::SCOPE`].
+/// open, nor of a run that is kept. Scopes of tickets begin with [`tickets::SCOPE`].
 fn over(
     tx: &mut Tx<'_>,
     older_than_ms: i64,
@@ -444,6 +445,8 @@ fn over(
              AND NOT EXISTS (SELECT 1 FROM ptc_requests r WHERE r.scope = e.scope AND r.reply IS NULL)
              AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
                  WHERE substr(e.scope, 1, 7) = 'ticket:' AND t.id = substr(e.scope, 8) AND t.used = 0)
+             AND NOT EXISTS (SELECT 1 FROM ptc_runs r
+                 WHERE substr(e.scope, 1, 4) = 'run:' AND r.id = substr(e.scope, 5))
          LIMIT ?7",
         cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most, SEEN],
         |row| Ok((row.text(0)?, row.text(1)?)),

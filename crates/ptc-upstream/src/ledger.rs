@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use ptc_lisp::machine::ValueKind;
 
+use crate::config::EffectClass;
 use crate::model::Reason;
 
 /// How a call went.
@@ -45,6 +46,9 @@ pub struct LedgerEntry {
     /// What it does to the world: `read`, `write` or `unknown`.
     #[serde(skip)]
     pub effect: &'static str,
+    /// Whether it is certain that it was not sent now.
+    #[serde(skip)]
+    pub unsent: bool,
     /// What tells its arguments from others without telling them.
     #[serde(skip)]
     pub args_hash: String,
@@ -58,6 +62,14 @@ fn reason_name<S: serde::Serializer>(reason: &Option<Reason>, to: S) -> Result<S
 }
 
 impl LedgerEntry {
+    /// Whether it may have changed something, now or when the program ran before: not if it only reads, was never sent or was
+    /// not let in.
+    pub fn may_have_changed(&self) -> bool {
+        let open = self.reason == Some(Reason::OutcomeUnknown);
+        let not_made = self.unsent || self.reason.is_some_and(Reason::is_refusal);
+        self.effect != EffectClass::Read.name() && (open || !not_made)
+    }
+
     /// The entry as JSON.
     pub fn to_json(&self) -> Json {
         serde_json::to_value(self).unwrap_or_default()
@@ -175,6 +187,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_call_may_have_changed_something_if_it_was_sent_or_was_begun_before() {
+        let call = |effect, reason: Option<Reason>, unsent| LedgerEntry {
+            server: "crm".to_owned(),
+            tool: "put".to_owned(),
+            status: if reason.is_none() { Status::Ok } else { Status::Error },
+            duration_ms: 1,
+            result_bytes: None,
+            oversize: false,
+            reason,
+            error: None,
+            recalled: false,
+            unsent,
+            effect,
+            args_hash: String::new(),
+            overview: None,
+        };
+        for (effect, reason, unsent, may) in [
+            ("write", None, false, true),
+            ("unknown", None, false, true),
+            ("read", None, false, false),
+            ("write", Some(Reason::Timeout), false, true),
+            ("read", Some(Reason::Timeout), false, false),
+            ("unknown", Some(Reason::UpstreamUnavailable), true, false),
+            ("write", Some(Reason::ApprovalRejected), false, false),
+            // What may have been begun before, and cannot be looked up, is not sent now.
+            ("unknown", Some(Reason::OutcomeUnknown), true, true),
+        ] {
+            let entry = call(effect, reason, unsent);
+            assert_eq!(entry.may_have_changed(), may, "{effect} {reason:?}, unsent: {unsent}");
+        }
+    }
+
+    #[test]
     fn overviews_say_what_a_result_is() {
         let cases = [
             (json!(null), "nil", "null"),
@@ -216,6 +261,7 @@ mod tests {
             reason: None,
             error: None,
             recalled: false,
+            unsent: false,
             effect: "read",
             args_hash: String::new(),
             overview: None,

@@ -123,6 +123,7 @@ mod tests {
             reason: failed.then_some(Reason::ToolError),
             error: failed.then(|| "no".to_owned()),
             recalled: false,
+            unsent: false,
             effect: "read",
             args_hash: String::new(),
             overview: None,

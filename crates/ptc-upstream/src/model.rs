@@ -172,6 +172,21 @@ impl Reason {
         }
     }
 
+    /// Whether a call that failed so was not made: nobody sent it, or the server did not let it in.
+    pub fn is_refusal(self) -> bool {
+        use Reason::*;
+        matches!(
+            self,
+            ApprovalRejected
+                | ApprovalRequired
+                | AuthFailed
+                | CapExhausted
+                | RateLimited
+                | RunContextClosed
+                | UpstreamToolDenied
+        )
+    }
+
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Reason> {
         Reason::ALL.iter().copied().find(|reason| reason.name() == name)

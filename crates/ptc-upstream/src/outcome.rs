@@ -1,5 +1,5 @@
 //! Calls of which nobody knows whether they happened. Whatever the cause, a program is told the same: that its outcome
-//! is unknown, of which server and tool, and under which identity `ptc effects` lists the call.
+//! is unknown, of which server and tool, when it was made, and under which identity `ptc effects` lists the call.
 
 use crate::ledger::cut;
 use crate::model::{Fault, Reason};
@@ -13,6 +13,8 @@ pub(crate) struct Unknown<'c> {
     pub tool: &'c str,
     /// What people find it by, if it is written down.
     pub identity: Option<&'c str>,
+    /// When it was made, in milliseconds since 1970, if that is known.
+    pub called_ms: Option<i64>,
 }
 
 /// Why nobody knows what came of a call.
@@ -30,8 +32,8 @@ pub(crate) enum Why<'c> {
     NotLookedUp(&'c str),
 }
 
-/// Bytes of a cause.
-const CAUSE: usize = 200;
+/// Bytes of a cause: few enough that accounts have the whole message, with the identity at its end.
+const CAUSE: usize = 160;
 
 impl Unknown<'_> {
     /// What a program is told.
@@ -61,7 +63,7 @@ impl Unknown<'_> {
             Why::Unanswered(fault) => fault.bytes,
             _ => None,
         };
-        let message = ptc_host::outcome_unknown(&call, &cause, &then);
+        let message = ptc_host::outcome_unknown(&call, self.called_ms, &cause, &then);
         Fault { bytes, ..Fault::new(Reason::OutcomeUnknown, message) }
     }
 }
@@ -81,8 +83,11 @@ mod tests {
         let late = Fault::new(Reason::Timeout, "no answer within 5 ms");
         let long = Fault::new(Reason::UpstreamUnavailable, "x".repeat(5_000));
         let broken = Fault::unreadable("malformed JSON response");
-        for identity in [Some("c0ffee"), None] {
-            let call = Unknown { server: "crm", tool: "put", identity };
+        let when = [(Some(1_700_000_000_999), ", called at 2023-11-14T22:13:20Z, "), (None, " ")];
+        for (identity, (called_ms, at)) in
+            [Some("c0ffee"), None].into_iter().flat_map(|i| when.map(|w| (i, w)))
+        {
+            let call = Unknown { server: "crm", tool: "put", identity, called_ms };
             for (why, part) in [
                 (Why::Unanswered(&late), "(timeout: no answer within 5 ms)"),
                 (Why::Unanswered(&long), "(upstream_unavailable: xxx"),
@@ -96,7 +101,7 @@ mod tests {
                 assert_eq!(told.reason, Reason::OutcomeUnknown);
                 let message = told.message;
                 assert!(
-                    message.starts_with("outcome unknown: crm/put ") && message.contains(part),
+                    message.starts_with(&format!("outcome unknown: crm/put{at}")) && message.contains(part),
                     "{message}"
                 );
                 assert!(message.contains("so it may or may not have happened; "), "{message}");

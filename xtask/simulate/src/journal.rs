@@ -51,6 +51,10 @@ impl EffectJournal for Journal {
         }
     }
 
+    fn begun_ms(&self, scope: &str, identity: &str) -> Option<i64> {
+        self.held.begun_ms(scope, identity)
+    }
+
     fn blocks(&self) -> bool {
         false
     }

@@ -94,7 +94,7 @@ impl Once {
         let gaps = gaps.await?;
         let entry = |gap: ptc_store::effects::Gap| {
             json!({"identity": gap.identity, "server": gap.server, "tool": gap.tool, "args": gap.args,
-                   "begun": super::text::moment(gap.begun_ms)})
+                   "begun": ptc_host::called_at(gap.begun_ms)})
         };
         Ok(gaps.into_iter().map(entry).collect())
     }

@@ -43,6 +43,8 @@ pub struct Payload {
 pub struct Upstream {
     /// One entry per call.
     pub calls: Vec<Json>,
+    /// Whether each of them may have changed something.
+    pub changing: Vec<bool>,
     /// What results looked like.
     pub results: Vec<Json>,
     /// Sizes before and after.
@@ -54,6 +56,7 @@ impl Upstream {
     pub fn of(calls: &[LedgerEntry], returned: Returned) -> Upstream {
         Upstream {
             calls: calls.iter().map(LedgerEntry::to_json).collect(),
+            changing: calls.iter().map(LedgerEntry::may_have_changed).collect(),
             results: calls.iter().filter_map(LedgerEntry::result_json).collect(),
             metrics: ptc_metrics(calls, returned),
         }

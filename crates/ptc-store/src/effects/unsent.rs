@@ -40,6 +40,18 @@ fn key(scope: &str, identity: &str) -> (String, String) {
 }
 
 impl Effects {
+    /// When a call was begun last, in milliseconds since 1970; nothing if nobody began it. One that this process has begun is not
+    /// looked up.
+    pub fn begun_ms(&self, scope: &str, identity: &str) -> Result<Option<i64>, EffectError> {
+        if let Some(begun) = self.begun.of(scope, identity) {
+            return Ok(Some(begun));
+        }
+        self.store.read(|tx| {
+            let row = "SELECT begun_at FROM ptc_effects WHERE scope = ?1 AND identity = ?2";
+            Ok(tx.first(row, cells![scope, identity], |row| row.int(0))?)
+        })
+    }
+
     /// Takes back that this process began a call, because it was not sent and never will be: whoever tries again makes it. Also
     /// for a beginning that was not acknowledged. What anybody else began, or this process at another time, is left alone.
     pub fn unsent(&self, scope: &str, identity: &str) -> Result<(), EffectError> {

@@ -11,6 +11,7 @@ use ptc_store::effects::{
     Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen, WasFound,
 };
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
+use ptc_store::runs::Runs;
 use ptc_store::tickets::{NewTicket, SCOPE, TicketQuota, Tickets};
 use serde_json::{Value as Json, json};
 
@@ -269,7 +270,13 @@ fn needed(store: &Arc<Store>) {
         begin(&effects, scope, "a");
         effects.done(scope, "a", &json!(1)).expect("answered");
     }
+    let runs = Runs::new(store.clone());
+    let run = runs.begin("x", &json!(null)).expect("begins").id().to_owned();
+    begin(&effects, &format!("run:{run}"), "c");
+    effects.done(&format!("run:{run}"), "c", &json!(1)).expect("it ends");
     assert_eq!(effects.sweep(-1_000, "plan:"), Ok(0));
+    runs.remove(&run).expect("it is forgotten");
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(1), "nobody goes on with the run");
     requests.keep(&Reply { lease: &lease, answer: &json!("done") }).expect("kept");
     assert_eq!(effects.sweep(-1_000, "plan:"), Ok(1), "the request has its reply");
     tickets.done(&taken.lease, &json!("done"), None).expect("used");

@@ -11,7 +11,7 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Run;
-use super::journal::{self, Begun as Known, RunJournal, What};
+use super::journal::{self, Begun as Known, KnownCall, RunJournal, What};
 use super::ledger::{CatalogOp, End};
 use super::unsent::{self, Before};
 use super::upstream::{FoundTool, Upstream};
@@ -180,14 +180,17 @@ impl Run {
         }
         let key = kept.as_ref().map(|(_, identity)| identity.as_str());
         let given = match (self.readied(line, &request, key).await, &kept) {
-            (Err(stop), _) => Err(stop),
+            (Err(Stop::Fault(fault)), _) => Err(fault.before_sending().into()),
+            (Err(wrong), _) => Err(wrong),
             (Ok((upstream, tool, args)), Some((journal, identity))) if tool.effect != EffectClass::Read => {
                 let given = self.ask_once(line, upstream, &tool, args, journal, identity).await;
                 return given.map_err(Stop::from);
             }
             // Nothing is written down here. A tool of which nobody says that it writes fails as one that reads.
             (Ok((upstream, tool, args)), _) if tool.effect == EffectClass::Write => {
-                let call = Unknown { server: &upstream.config.name, tool: &tool.def.name, identity: None };
+                let (server, tool_name) = (&upstream.config.name, &tool.def.name);
+                let called_ms = Some(ptc_host::now_ms());
+                let call = Unknown { server, tool: tool_name, identity: None, called_ms };
                 self.send(line, upstream, &tool, args, call).await.map_err(Stop::from)
             }
             (Ok((upstream, tool, args)), _) => self.ask(upstream, &tool, args).await.map_err(Stop::from),
@@ -230,7 +233,7 @@ impl Run {
                 );
                 Fault::new(Reason::UpstreamUnavailable, message)
             }
-            false => journal.unknown(server, tool, identity).fault(Why::NotLookedUp(why)),
+            false => journal.unknown(server, tool, identity, None).fault(Why::NotLookedUp(why)),
         };
         let fault = fault.before_sending();
         journal.saw(What::Silence, identity, || journal::failed(&fault));
@@ -340,22 +343,24 @@ impl Run {
         self.runtime.redactor().redact_json(&mut shown);
         let marked = journal.mark(identity);
         let before = Before::now();
-        let known = match journal.begin(identity, server, name, shown).await {
-            Ok(known) => known,
+        let found = match journal.begin(identity, server, name, shown).await {
+            Ok(found) => found,
             Err(why) => {
                 // It may be written down all the same.
                 unsent::note(marked).await;
                 return Err(unwritten(journal, identity, &why));
             }
         };
-        if let Some(given) = self.recalled(line, known, journal, (server, name), identity) {
+        let called_ms = found.begun_ms.or_else(|| Some(ptc_host::now_ms()));
+        if let Some(given) = self.recalled(line, found, journal, (server, name), identity) {
             return given;
         }
         if let Some(took) = before.too_long_ago(marked.journal.holds()) {
             unsent::note(marked).await;
             return Err(too_late(journal, identity, took));
         }
-        let given = self.send(line, upstream, tool, args, journal.unknown(server, name, identity)).await;
+        let call = journal.unknown(server, name, identity, called_ms);
+        let given = self.send(line, upstream, tool, args, call).await;
         let is_open = given.as_ref().is_err_and(|fault| fault.reason == Reason::OutcomeUnknown);
         // What is not written down as its answer is remembered as what the program was told.
         if is_open || !journal.done(identity, journal::written(&given)).await {
@@ -373,7 +378,7 @@ impl Run {
         args: Map<String, Json>,
         call: Unknown<'_>,
     ) -> Given {
-        self.book().sent(line, call.identity);
+        self.book().sent(line, &call);
         let given = self.ask(upstream, tool, args).await;
         given.map_err(|fault| if is_known(&fault) { fault } else { call.fault(Why::Unanswered(&fault)) })
     }
@@ -382,7 +387,7 @@ impl Run {
     fn recalled(
         &self,
         line: usize,
-        known: Known,
+        KnownCall { known, begun_ms }: KnownCall,
         journal: &RunJournal,
         (server, tool): (&str, &str),
         identity: &str,
@@ -392,7 +397,7 @@ impl Run {
             Known::Done(answer) => journal::read(answer),
             Known::Unknown | Known::Dismissed => {
                 let why = if known == Known::Dismissed { Why::Dismissed } else { Why::BegunBefore };
-                let fault = journal.unknown(server, tool, identity).fault(why);
+                let fault = journal.unknown(server, tool, identity, begun_ms).fault(why);
                 journal.saw(What::Silence, identity, || journal::failed(&fault));
                 Err(fault)
             }

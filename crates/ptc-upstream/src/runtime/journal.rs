@@ -64,6 +64,12 @@ pub trait EffectJournal: Send + Sync {
         Ok(None)
     }
 
+    /// When a call was begun last, in milliseconds since 1970, as lists of calls without an answer say it. May block, but not
+    /// for a call that this process has just begun. Nothing where the journal does not tell.
+    fn begun_ms(&self, _scope: &str, _identity: &str) -> Option<i64> {
+        None
+    }
+
     /// Hears that a call is under way from now on, or not any more, whatever came of it. Must not block.
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         let _ = (scope, identity, is);
@@ -250,13 +256,25 @@ impl RunJournal {
         Marked { scope: self.scope.clone(), journal: self.journal.clone(), identity: identity.to_owned() }
     }
 
-    /// A call of which nobody may come to know what became of it.
-    pub fn unknown<'c>(&self, server: &'c str, tool: &'c str, identity: &'c str) -> Unknown<'c> {
-        Unknown { server, tool, identity: self.journal.lists().then_some(identity) }
+    /// A call of which nobody may come to know what became of it, made at this moment.
+    pub fn unknown<'c>(
+        &self,
+        server: &'c str,
+        tool: &'c str,
+        identity: &'c str,
+        called_ms: Option<i64>,
+    ) -> Unknown<'c> {
+        Unknown { server, tool, identity: self.journal.lists().then_some(identity), called_ms }
     }
 
     /// Writes down that a call is about to be made.
-    pub async fn begin(&self, identity: &str, server: &str, tool: &str, args: Json) -> Result<Begun, String> {
+    pub async fn begin(
+        &self,
+        identity: &str,
+        server: &str,
+        tool: &str,
+        args: Json,
+    ) -> Result<KnownCall, String> {
         let (journal, scope) = (self.journal.clone(), self.scope.clone());
         let (identity, server, tool) = (identity.to_owned(), server.to_owned(), tool.to_owned());
         let handover = Handover::default();
@@ -264,8 +282,10 @@ impl RunJournal {
         let begun = self.apart(&handover, move || {
             let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
             let begun = journal.begin(&scope, &call);
+            let is_fresh = begun == Ok(Begun::Fresh);
+            let begun = begun.map(|known| KnownCall::of(known, &*journal, &scope, &identity));
             // Whoever wanted the call was told that nothing was sent.
-            if !taken.deliver() && begun == Ok(Begun::Fresh) {
+            if !taken.deliver() && is_fresh {
                 // If it cannot be written down either, people find it as a call without an answer, which is safe.
                 let _ = journal.unsent(&scope, &identity);
             }
@@ -275,10 +295,15 @@ impl RunJournal {
     }
 
     /// What is known of a call that was begun before.
-    pub async fn known(&self, identity: &str) -> Result<Option<Begun>, String> {
+    pub async fn known(&self, identity: &str) -> Result<Option<KnownCall>, String> {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
         let handover = Handover::default();
-        self.apart(&handover, move || journal.known(&scope, &identity)).await
+        let known = self.apart(&handover, move || {
+            Ok(journal
+                .known(&scope, &identity)?
+                .map(|known| KnownCall::of(known, &*journal, &scope, &identity)))
+        });
+        known.await
     }
 
     /// Writes down what came of a call, and says whether it is written down. Goes on even if nobody waits for it any more.
@@ -312,6 +337,25 @@ impl RunJournal {
             Err(_) => asked.await,
         };
         answered.map_err(|error| error.to_string())?
+    }
+}
+
+/// What a journal knows of a call.
+pub(super) struct KnownCall {
+    pub known: Begun,
+    /// When it was begun.
+    pub begun_ms: Option<i64>,
+}
+
+impl KnownCall {
+    /// The same with when it was begun. May block.
+    fn of(known: Begun, journal: &dyn EffectJournal, scope: &str, identity: &str) -> KnownCall {
+        let begun_ms = match known {
+            // Nobody asks when it was made.
+            Begun::Done(_) => None,
+            Begun::Fresh | Begun::Unknown | Begun::Dismissed => journal.begun_ms(scope, identity),
+        };
+        KnownCall { known, begun_ms }
     }
 }
 
@@ -458,7 +502,7 @@ pub(super) fn read(mut kept: Json) -> Result<(Json, ValueKind), Fault> {
         return Ok((kept["value"].take(), kind));
     }
     let reason = Reason::named(&text("reason")).unwrap_or(Reason::UpstreamError);
-    Err(Fault::new(reason, text("message")))
+    Err(Fault { unsent: kept["unsent"] == true, ..Fault::new(reason, text("message")) })
 }
 
 /// The argument by which a tool tells a call that comes twice from two calls, if it takes one.

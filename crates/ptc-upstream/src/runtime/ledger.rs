@@ -99,9 +99,13 @@ struct Open {
     began: Instant,
 }
 
-/// A call that was sent: what people find it by, if it is written down.
+/// A call that was sent.
 #[derive(Debug)]
-struct Sent(Option<String>);
+struct Sent {
+    /// What people find it by, if it is written down.
+    identity: Option<String>,
+    called_ms: Option<i64>,
+}
 
 /// How a call ended.
 pub(super) enum End {
@@ -137,10 +141,10 @@ impl Book {
         }
     }
 
-    /// Notes that the call is sent now and may change something. What people find it by is known if it is written down.
-    pub fn sent(&mut self, line: usize, identity: Option<&str>) {
+    /// Notes that the call is sent now and may change something.
+    pub fn sent(&mut self, line: usize, call: &Unknown<'_>) {
         if let Some(LedgerLine::Open(open)) = self.calls.get_mut(line) {
-            open.sent = Some(Sent(identity.map(str::to_owned)));
+            open.sent = Some(Sent { identity: call.identity.map(str::to_owned), called_ms: call.called_ms });
         }
     }
 
@@ -195,9 +199,9 @@ impl Open {
     /// What is told of a call that nobody waits for any more.
     fn given_up(&self) -> Fault {
         match &self.sent {
-            Some(Sent(identity)) => {
+            Some(Sent { identity, called_ms }) => {
                 let (server, tool, identity) = (&*self.server, &*self.tool, identity.as_deref());
-                Unknown { server, tool, identity }.fault(Why::Ended)
+                Unknown { server, tool, identity, called_ms: *called_ms }.fault(Why::Ended)
             }
             None => Fault::new(Reason::RunContextClosed, "the program ended before the answer came"),
         }
@@ -214,6 +218,7 @@ impl Open {
             reason: None,
             error: None,
             recalled: self.recalled,
+            unsent: false,
             effect: self.effect,
             args_hash: self.args_hash,
             overview: None,
@@ -228,6 +233,7 @@ impl Open {
                 entry.oversize = fault.reason == Reason::ResponseTooLarge;
                 entry.result_bytes = fault.bytes;
                 entry.reason = Some(fault.reason);
+                entry.unsent = fault.unsent;
                 entry.error = Some(shortened(&fault.message, DETAIL));
             }
             End::Void => {}

@@ -67,6 +67,11 @@ impl EffectJournal for Book {
         Ok(())
     }
 
+    fn begun_ms(&self, scope: &str, identity: &str) -> Option<i64> {
+        let calls = self.calls.lock().expect("no panics");
+        calls.contains_key(&(scope.to_owned(), identity.to_owned())).then_some(1_700_000_000_999)
+    }
+
     fn holds(&self) -> Option<Duration> {
         *self.holds.lock().expect("no panics")
     }
@@ -391,24 +396,38 @@ async fn a_write_without_an_answer_names_server_tool_and_identity_and_a_read_onl
         let told = run(&context, &source).await.json;
         assert_eq!(told["reason"], "outcome_unknown", "{told}");
         let message = told["message"].as_str().unwrap_or_default();
-        assert!(message.starts_with(&format!("outcome unknown: s/{tool} was sent")), "{message}");
+        // The time at which it is listed.
+        let call = format!("outcome unknown: s/{tool}, called at 2023-11-14T22:13:20Z, was ");
+        assert!(message.starts_with(&call) && message[call.len()..].starts_with("sent"), "{message}");
         assert!(message.contains(cause) && message.contains("`ptc effects settle`"), "{message}");
         let identity = message.rsplit(' ').next().unwrap_or_default();
         let listed = book.calls.lock().expect("no panics").keys().any(|(_, known)| known == identity);
         assert!(listed, "{message}");
         let entry = context.finish().calls.remove(0);
         assert_eq!((entry.reason, entry.error.as_deref()), (Some(Reason::OutcomeUnknown), Some(message)));
+        let again = run(&scoped(&runtime, "a", &book), &source).await.json;
+        let before = again["message"].as_str().unwrap_or_default();
+        assert!(before.starts_with(&format!("{call}begun before")), "{before}");
         // Nobody finds it anywhere, so nobody is told to look for it.
+        let now = ptc_host::called_at(ptc_host::now_ms());
         let told = run(&open(&runtime), &source).await.json;
         assert_eq!(told["reason"], "outcome_unknown", "{told}");
         assert!(
             told["message"].as_str().is_some_and(|text| text.ends_with("before it is made again")),
             "{told}"
         );
+        assert!(called_at(&told) >= now, "when it was sent: {told}");
     }
     let read = run(&scoped(&runtime, "a", &book), "(tool/call 's/get_late)").await.json;
     let message = read["message"].as_str().unwrap_or_default();
     assert!(read["reason"] == "timeout" && message.starts_with("no answer within 5 ms; "), "{read}");
+}
+
+/// When a call was made, as a program is told.
+fn called_at(told: &Json) -> String {
+    let message = told["message"].as_str().unwrap_or_default();
+    let at = message.split_once(", called at ").and_then(|(_, rest)| rest.split_once(','));
+    at.expect("a time").0.to_owned()
 }
 
 /// A call that the program went on without is told of without its server, and so is one that cannot be looked up.
@@ -520,7 +539,8 @@ async fn a_call_without_an_answer_is_unknown_and_not_made_again() {
     assert_eq!((&told["ok"], &told["reason"]), (&json!(false), &json!("outcome_unknown")));
     let message = told["message"].as_str().unwrap_or_default();
     let identity = message.rsplit(' ').next().unwrap_or_default();
-    assert!(message.contains("s/write was begun before") && identity.len() == 32, "{message}");
+    assert!(message.contains("s/write, called at ") && message.contains(" was begun before"), "{message}");
+    assert_eq!(identity.len(), 32, "{message}");
     let known = book.calls.lock().expect("no panics").keys().any(|(_, known)| known == identity);
     assert!(known && world.calls() == 1);
 }

@@ -174,7 +174,8 @@ async fn calls_that_are_given_up_stay_in_the_account() {
     }
     assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(Reason::OutcomeUnknown), "write"));
     let told = calls[0].error.as_deref().unwrap_or_default();
-    assert!(told.starts_with("outcome unknown: s/write_slowly was sent, and the program ended"), "{told}");
+    assert!(told.starts_with("outcome unknown: s/write_slowly, called at 2"), "{told}");
+    assert!(told.contains("Z, was sent, and the program ended"), "{told}");
 }
 
 #[tokio::test]
@@ -484,10 +485,8 @@ async fn an_answer_that_nobody_can_read_leaves_open_what_a_write_did() {
     let call = |tool: &str| format!("(let [r (tool/call 's/{tool})] [(:reason r) (:message r)])");
     assert_eq!(value(&open(&runtime), &call("get")).await, "[:upstream_error \"malformed JSON response\"]");
     let told = value(&open(&runtime), &call("write_it")).await;
-    assert!(
-        told.starts_with("[:outcome_unknown \"outcome unknown: s/write_it was sent, and its answer"),
-        "{told}"
-    );
+    assert!(told.starts_with("[:outcome_unknown \"outcome unknown: s/write_it, called at "), "{told}");
+    assert!(told.contains("Z, was sent, and its answer"), "{told}");
 }
 
 #[tokio::test]

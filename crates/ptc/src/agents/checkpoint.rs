@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::{Answer, Journal, Reason, Step, Waiting, waiting};
+use ptc_runner::{Answer, Journal, LostCall, Reason, Step, Waiting, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
 use ptc_store::effects::Gap;
@@ -154,9 +154,19 @@ impl Checkpoints {
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// Begins to keep a run.
+    /// Begins to keep a run from its beginning on: calls of its upstreams are written down before they are made.
     pub fn begin(&self, title: &str, mission: &Mission) -> anyhow::Result<Keeper> {
-        let origin = serde_json::to_value(mission).context("the mission cannot be written")?;
+        self.begin_with(title, mission, true)
+    }
+
+    /// Begins to keep a run that was stopped. Its calls so far were written down nowhere.
+    pub fn begin_late(&self, title: &str, mission: &Mission) -> anyhow::Result<Keeper> {
+        self.begin_with(title, mission, false)
+    }
+
+    fn begin_with(&self, title: &str, mission: &Mission, journalled: bool) -> anyhow::Result<Keeper> {
+        let mut origin = serde_json::to_value(mission).context("the mission cannot be written")?;
+        origin[JOURNALLED] = journalled.into();
         let run = self.runs.begin(title, &origin)?;
         self.keeper(run)
     }
@@ -257,8 +267,13 @@ fn unanswered(kept: &KeptRun) -> Vec<Waiting> {
 
 /// The same with when it was.
 fn waits<'w>(run: &'w str, kept: &KeptRun, calls: &'w [Waiting]) -> Waits<'w> {
-    Waits { run, calls, since: kept.changed_at }
+    // Runs of earlier versions do not say so.
+    let journalled = kept.origin[JOURNALLED] == true;
+    Waits { run, calls, since: kept.changed_at, journalled }
 }
+
+/// What is noted beside the mission of a run whose calls of upstreams have rows from the first one on.
+const JOURNALLED: &str = "calls_journalled";
 
 /// The folder that is meant if none is named.
 pub fn usual() -> anyhow::Result<PathBuf> {
@@ -340,6 +355,11 @@ impl Journal for Keeper {
             })
             .collect();
         self.run.answers(&rows).map_err(|error| error.to_string())
+    }
+
+    fn lost(&self, call: &LostCall) -> Result<Option<String>, String> {
+        let identity = findings::lost(self.journal.effects(), self.id(), call);
+        identity.map(Some).map_err(|error| format!("{error:#}"))
     }
 }
 

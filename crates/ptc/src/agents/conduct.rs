@@ -146,7 +146,7 @@ impl Left {
     /// Keeps a run in the usual folder.
     fn keep(self: Arc<Self>, mission: Mission, title: String) -> Checkpoint {
         let keep = move |bytes: &[u8]| -> anyhow::Result<Keeper> {
-            let keeper = Checkpoints::open(None)?.begin(&title, &mission)?;
+            let keeper = Checkpoints::open(None)?.begin_late(&title, &mission)?;
             keeper.state(bytes).map_err(anyhow::Error::msg)?;
             Ok(keeper)
         };

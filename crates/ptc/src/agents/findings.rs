@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
-use ptc_runner::{OpenCall, Supply, Waiting, WaitsOn};
+use ptc_runner::{LostCall, OpenCall, Supply, Waiting, WaitsOn};
 use ptc_store::effects::{Became, Effects, Finding, Gap, Known, NewEffect};
 use ptc_upstream::runtime::identity_prefix;
 use serde_json::{Value as Json, json};
@@ -48,6 +48,8 @@ pub struct Waits<'w> {
     pub calls: &'w [Waiting],
     /// When that was, in milliseconds since 1970: its calls were made then.
     pub since: i64,
+    /// Whether every call of an upstream was written down before it was made.
+    pub journalled: bool,
 }
 
 impl Waits<'_> {
@@ -75,6 +77,14 @@ impl Waits<'_> {
     }
 }
 
+/// Writes down a call of an agent's own tool without which its run goes on, so that it is listed; its identity.
+pub fn lost(effects: &Effects, run: &str, call: &LostCall) -> anyhow::Result<String> {
+    let LostCall { ask, tool, args, called_ms } = call.clone();
+    let calls = [Waiting { id: ask, agent: None, on: WaitsOn::Tool { tool, args, once: true } }];
+    Waits { run, calls: &calls, since: called_ms, journalled: true }.tell(effects)?;
+    Ok(Book::read(effects, run)?.own(ask).0)
+}
+
 /// What the run is told of its calls without an answer. If told so, those of which nobody knows anything are made again,
 /// and then nobody needs to hear of them.
 pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<Findings> {
@@ -87,7 +97,13 @@ pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<F
             true => book.found_own(call.id, repeat)?,
             false => book.upstream(call.id),
         };
-        let Some(Known { identity, became, .. }) = row else { continue };
+        let Some(Known { identity, became, begun_ms, .. }) = row else {
+            // It was never begun. One that only reads has no row either, and is made again all the same.
+            if !*once && waits.journalled {
+                findings.did_not_happen.insert(call.id);
+            }
+            continue;
+        };
         match became.clone() {
             Became::Answered(kept) => {
                 let value = if *once { kept["value"].clone() } else { as_upstream(kept) };
@@ -100,7 +116,8 @@ pub fn of(effects: &Effects, waits: Waits<'_>, repeat: bool) -> anyhow::Result<F
             }
             became @ (Became::Unknown | Became::Dismissed) => {
                 let is_dismissed = became == Became::Dismissed;
-                findings.open.insert(call.id, OpenCall { identity: identity.clone(), is_dismissed });
+                let open = OpenCall { identity: Some(identity.clone()), begun_ms: *begun_ms, is_dismissed };
+                findings.open.insert(call.id, open);
             }
         }
     }
@@ -193,7 +210,7 @@ mod tests {
             (Some(Finding::Dismissed), None, false),
         ] {
             let (effects, calls) = (effects(), [waits(7, true)]);
-            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000, journalled: true };
             waits.tell(&effects).expect("told");
             let open = effects.gaps(None).expect("a list");
             assert_eq!((open.len(), open[0].identity.as_str(), open[0].begun_ms), (1, "r1-0007", 5_000));
@@ -202,7 +219,7 @@ mod tests {
             }
             let found = of(&effects, waits, false).expect("findings");
             let is_dismissed = matches!(finding, Some(Finding::Dismissed));
-            let open = OpenCall { identity: "r1-0007".to_owned(), is_dismissed };
+            let open = OpenCall { identity: Some("r1-0007".to_owned()), begun_ms: 5_000, is_dismissed };
             let is_open = told.is_none() && !again;
             assert_eq!(found.open, BTreeMap::from_iter(is_open.then_some((7, open))), "{finding:?}");
             let expected = told.map(|value| (7, Supply::Tool(Ok(value)).to_bytes().expect("bytes")));
@@ -215,7 +232,7 @@ mod tests {
     fn a_call_that_is_made_again_and_lost_again_is_listed_again() {
         for repeat in [false, true] {
             let (effects, calls) = (effects(), [waits(7, true)]);
-            let waits = Waits { run: "r1", calls: &calls, since: 5_000 };
+            let waits = Waits { run: "r1", calls: &calls, since: 5_000, journalled: true };
             waits.tell(&effects).expect("told");
             if !repeat {
                 effects.settle("run:r1", "r1-0007", &Finding::DidNotHappen, "looked").expect("settled");
@@ -248,12 +265,29 @@ mod tests {
         effects.settle("run:r1", "0009-cc", &Finding::DidNotHappen, "looked").expect("settled");
         effects.begin("run:r1", &call("0010-dd")).expect("begun");
         let calls: Vec<Waiting> = (7..=11).map(|id| waits(id, false)).collect();
-        let found = of(&effects, Waits { run: "r1", calls: &calls, since: 0 }, false).expect("findings");
+        let waits = |journalled| Waits { run: "r1", calls: &calls, since: 0, journalled };
+        let found = of(&effects, waits(false), false).expect("findings");
         let bytes = |value: Json| Supply::Tool(Ok(value)).to_bytes().expect("bytes");
         let one = json!({"ok": true, "value": 1, "value_kind": "json"});
         assert_eq!(found.answers, [(7, bytes(late)), (8, bytes(one))]);
         assert_eq!(found.did_not_happen, BTreeSet::from([9]));
-        let open = OpenCall { identity: "0010-dd".to_owned(), is_dismissed: false };
+        let begun_ms = effects.gaps(None).expect("a list")[0].begun_ms;
+        let open = OpenCall { identity: Some("0010-dd".to_owned()), begun_ms, is_dismissed: false };
         assert_eq!(found.open, BTreeMap::from([(10, open)]));
+        // The last one has no row: where rows come first, it was never begun.
+        let found = of(&effects, waits(true), false).expect("findings");
+        assert_eq!(found.did_not_happen, BTreeSet::from([9, 11]));
+    }
+
+    #[test]
+    fn a_call_without_which_its_run_goes_on_is_listed_once_with_the_time_at_which_it_was_made() {
+        let (effects, args) = (effects(), json!({"n": 7}));
+        let call = LostCall { ask: 7, tool: "pay".to_owned(), args, called_ms: 5_000 };
+        for _ in 0..2 {
+            assert_eq!(lost(&effects, "r1", &call).expect("it is written down"), "r1-0007");
+        }
+        let gaps = effects.gaps(None).expect("a list");
+        let listed: Vec<_> = gaps.iter().map(|gap| (&*gap.server, &*gap.tool, gap.begun_ms)).collect();
+        assert_eq!(listed, [(OWN, "pay", 5_000)]);
     }
 }

@@ -68,6 +68,10 @@ impl EffectJournal for Journal {
         self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
     }
 
+    fn begun_ms(&self, _: &str, identity: &str) -> Option<i64> {
+        self.0.get().and_then(|(scope, journal)| journal.begun_ms(scope, identity))
+    }
+
     fn holds(&self) -> Option<Duration> {
         self.0.get().and_then(|(_, journal)| journal.holds())
     }

@@ -138,6 +138,10 @@ impl EffectJournal for PlanJournal {
         Ok(())
     }
 
+    fn begun_ms(&self, scope: &str, identity: &str) -> Option<i64> {
+        self.journal.begun_ms(scope, identity)
+    }
+
     fn under_way(&self, scope: &str, identity: &str, is: bool) {
         self.journal.under_way(scope, identity, is);
     }

@@ -413,6 +413,47 @@ fn killed_during_an_approved_call_it_is_not_made_again() {
     assert!(self::gaps(&folder).is_empty());
 }
 
+#[test]
+fn a_call_that_takes_too_long_in_a_run_that_goes_on_is_listed_unless_it_only_reads() {
+    for (effect, listed) in [("write", 1), ("read", 0)] {
+        let folder = folder(&format!("call-too-long-{effect}"));
+        let agent = format!(
+            "prompt = \"Wait\"\nmodel = \"script:replies.jsonl\"\ntimeout = 100000\n\
+             [tools.wait]\nsignature = \"(n :int) -> :any\"\neffect = \"{effect}\"\ntimeout = 20\n\
+             command = [\"tail\", \"-f\", \"/dev/null\"]\n"
+        );
+        let reply = r#"{"program": "(return (try (tool/wait {:n 7}) (catch Exception e (ex-message e))))"}"#;
+        write(&folder, &[("agent.toml", &agent), ("replies.jsonl", reply)]);
+        let ran = ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]);
+        assert!(
+            ran.code == 0 && ran.out.contains("took longer than 20 ms"),
+            "{effect}: {} {}",
+            ran.out,
+            ran.err
+        );
+        let gaps = gaps(&folder);
+        assert_eq!(
+            (gaps.len(), &runs(&folder)[0]["outcome_unknown"]),
+            (listed, &json!(listed)),
+            "{effect}: {gaps:?}"
+        );
+        let Some(gap) = gaps.first() else { continue };
+        let field = |name: &str| gap[name].as_str().expect("text");
+        assert_eq!((field("server"), field("tool"), &gap["args"]), ("tool", "wait", &json!({"n": 7})));
+        assert_eq!(gap["under_way"], false);
+        let called = format!("outcome unknown: tool/wait, called at {}, took longer", field("begun"));
+        assert!(ran.out.contains(&called), "{}", ran.out);
+        assert!(
+            ran.out.trim_end().ends_with(&format!("its identity is {}", field("identity"))),
+            "{}",
+            ran.out
+        );
+        let settle = ["effects", "settle", field("identity"), "it did not", "--checkpoint", "kept"];
+        assert_eq!(ptc_in(&folder, &settle).code, 0);
+        assert!(self::gaps(&folder).is_empty());
+    }
+}
+
 /// The calls without an answer.
 fn gaps(folder: &Path) -> Vec<Value> {
     let ran = ptc_in(folder, &["effects", "--json", "--checkpoint", "kept"]);

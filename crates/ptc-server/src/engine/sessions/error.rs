@@ -1,6 +1,5 @@
 //! What goes wrong with sessions, as an answer.
 
-use ptc_upstream::config::EffectClass;
 use ptc_upstream::ledger::LedgerEntry;
 use serde_json::{Value as Json, json};
 
@@ -31,10 +30,9 @@ impl SessionError {
     }
 
     /// The same after a program that made these calls: what they did stays, whatever becomes of the session. The answers of
-    /// those that are `unwritten` are not in the journal.
+    /// those that are `unwritten` are not in the journal; the server's own tools are among them, and not in the account.
     pub fn after(mut self, calls: &[LedgerEntry], mut unwritten: Vec<String>) -> Self {
-        let changes = |call: &&LedgerEntry| call.effect != EffectClass::Read.name();
-        for call in calls.iter().filter(changes) {
+        for call in calls.iter().filter(|call| call.may_have_changed()) {
             let name = format!("{}/{}", call.server, call.tool);
             let open = unwritten.iter().position(|open| *open == name);
             let told = match open.map(|open| unwritten.swap_remove(open)) {
@@ -43,6 +41,11 @@ impl SessionError {
             };
             if !told.contains(&name) {
                 told.push(name);
+            }
+        }
+        for name in unwritten {
+            if !self.unknown.contains(&name) {
+                self.unknown.push(name);
             }
         }
         self
@@ -104,6 +107,7 @@ impl SessionError {
 #[cfg(test)]
 mod tests {
     use ptc_upstream::ledger::Status;
+    use ptc_upstream::model::Reason as Fault;
 
     use super::*;
 
@@ -118,6 +122,7 @@ mod tests {
             reason: None,
             error: None,
             recalled: false,
+            unsent: false,
             effect,
             args_hash: String::new(),
             overview: None,
@@ -138,6 +143,14 @@ mod tests {
         );
         let told = error().after(&calls[1..], vec!["crm/odd".to_owned()]).object();
         assert_eq!((&told["calls_made"], &told["calls_unknown"]), (&json!(["crm/put"]), &json!(["crm/odd"])));
+        // What was never sent, or was not let in, is none of them. A tool of the server's own is.
+        let [unsent, refused, open] = ["unsent", "refused", "open"].map(|tool| call(tool, "write"));
+        let unsent = LedgerEntry { unsent: true, reason: Some(Fault::UpstreamUnavailable), ..unsent };
+        let refused = LedgerEntry { reason: Some(Fault::UpstreamToolDenied), ..refused };
+        let open = LedgerEntry { unsent: true, reason: Some(Fault::OutcomeUnknown), ..open };
+        let own = "ptc/prelude_write".to_owned();
+        let told = error().after(&[unsent, refused, open], vec!["crm/open".to_owned(), own.clone()]).object();
+        assert_eq!((&told["calls_made"], &told["calls_unknown"]), (&Json::Null, &json!(["crm/open", own])));
         let told = error().after(&calls[..1], Vec::new()).object();
         assert_eq!((&told["calls_made"], &told["message"]), (&Json::Null, &json!("nothing was kept")));
         assert!(

@@ -101,13 +101,13 @@ fn answered(tools: &PreludeTools, tool: &str, args: &Json, journal: Option<&Held
     }
     let made = journal.made(tool, (args, &ledger_arguments(args)), call, PreludeTools::is_known);
     made.unwrap_or_else(|unmade| match unmade {
-        Unmade::Before(identity) => {
+        Unmade::Before { identity, begun_ms } => {
             let then = format!(
                 "it is not made again. Look for the version with prelude/history; `ptc effects settle` notes what you find, and \
                  its identity is {identity}"
             );
             let call = format!("{OWN}/{tool}");
-            let message = outcome_unknown(&call, BEGUN_BEFORE, &then);
+            let message = outcome_unknown(&call, begun_ms, BEGUN_BEFORE, &then);
             json!({"status": "error", "reason": "outcome_unknown", "message": message})
         }
         Unmade::NotBegun(why) => {

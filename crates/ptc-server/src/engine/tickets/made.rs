@@ -2,6 +2,7 @@
 //! went on with it and ended. Whoever is told that nothing is done is told of these, because they stay.
 
 use ptc_store::effects::{Became, Effects, Known};
+use ptc_upstream::model::Reason as Fault;
 use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 
@@ -29,16 +30,6 @@ const MADE: &str = "calls_made";
 /// Where those stand of which nobody knows.
 const UNKNOWN: &str = "calls_unknown";
 
-/// Failures of calls that were not made.
-const NOT_MADE: [&str; 7] = [
-    "approval_rejected",
-    "approval_required",
-    "auth_failed",
-    "cap_exhausted",
-    "rate_limited",
-    "run_context_closed",
-    "upstream_tool_denied",
-];
 /// Failures that do not say whether a call was made.
 const SILENT: [&str; 4] =
     ["timeout", "stream_closed_before_response", "upstream_unavailable", "outcome_unknown"];
@@ -69,7 +60,7 @@ impl Made {
         let name = |key: &str| call[key].as_str().unwrap_or_default();
         let name = format!("{}/{}", name("server"), name("tool"));
         match () {
-            () if NOT_MADE.contains(&reason) => {}
+            () if Fault::named(reason).is_some_and(Fault::is_refusal) => {}
             () if SILENT.contains(&reason) => add(&mut self.unknown, name),
             () => add(&mut self.made, name),
         }
@@ -149,7 +140,16 @@ impl Engine {
     /// What earlier parts of a program made.
     pub(super) fn made_before(&self, before: &Before) -> Made {
         let mut made = Made::default();
-        before.calls().iter().filter(|call| !self.only_reads(call)).for_each(|call| made.count(call));
+        match before.changing() {
+            Some(changing) => {
+                let calls = before.calls().iter().zip(changing).filter(|(_, changing)| **changing);
+                calls.for_each(|(call, _)| made.count(call));
+            }
+            // Of an earlier version: the catalog tells what its tools do, if their servers are there.
+            None => {
+                before.calls().iter().filter(|call| !self.only_reads(call)).for_each(|call| made.count(call))
+            }
+        }
         made
     }
 

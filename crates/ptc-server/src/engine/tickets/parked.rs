@@ -52,6 +52,9 @@ pub struct Head {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Before {
     calls: Vec<Json>,
+    /// Whether each of them may have changed something; tickets of earlier versions do not say so.
+    #[serde(default)]
+    changing: Vec<bool>,
     results: Vec<Json>,
 }
 
@@ -60,6 +63,7 @@ impl Before {
     pub fn and(mut self, upstream: Option<&Upstream>) -> Before {
         if let Some(upstream) = upstream {
             self.calls.extend(upstream.calls.iter().cloned());
+            self.changing.extend(&upstream.changing);
             self.results.extend(upstream.results.iter().cloned());
         }
         self
@@ -68,6 +72,11 @@ impl Before {
     /// The calls of these parts.
     pub fn calls(&self) -> &[Json] {
         &self.calls
+    }
+
+    /// Whether each of them may have changed something, if that is known of all.
+    pub fn changing(&self) -> Option<&[bool]> {
+        (self.changing.len() == self.calls.len()).then_some(&self.changing)
     }
 
     /// Puts the account of earlier parts before that of the last.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+use ptc_host::called_at;
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
 use ptc_store::effects::Gap;
@@ -294,10 +295,6 @@ fn print(lines: &[String]) -> anyhow::Result<()> {
     ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
-fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map(|at| at.to_string()).unwrap_or_default()
-}
-
 /// Whose call it is and under which key, as far as its scope says; the owner of a ticket is known otherwise.
 fn owner_and_key<'s>(scope: &'s str, of_ticket: Option<&'s str>) -> (Option<&'s str>, Option<&'s str>) {
     match scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
@@ -316,7 +313,7 @@ fn whose(scope: &str, of_ticket: Option<&str>) -> String {
 }
 
 fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
-    let begun = time(gap.begun_ms);
+    let begun = called_at(gap.begun_ms);
     let Gap { scope, identity, server, tool, args, .. } = gap;
     match as_json {
         true => json!({"identity": identity, "scope": scope, "server": server, "tool": tool, "args": args,

@@ -1,9 +1,10 @@
 //! `ptc effects --done` and `--settled`: calls that are over, for whoever asks what was done.
 
+use ptc_host::called_at;
 use ptc_store::effects::{OverCall, WasFound};
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, WhichCalls, journals, owner_and_key, print, time, whose};
+use super::{JournalPlace, WhichCalls, journals, owner_and_key, print, whose};
 use crate::agents::grouped;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -61,15 +62,15 @@ fn fields(call: &OverCall) -> Json {
     };
     json!({
         "identity": call.identity, "scope": call.scope, "owner": owner, "key": key, "server": call.server,
-        "tool": call.tool, "args": call.args, "begun": time(call.begun_ms), "ended": call.ended_ms.map(time),
+        "tool": call.tool, "args": call.args, "begun": called_at(call.begun_ms), "ended": call.ended_ms.map(called_at),
         "answer_bytes": bytes, "finding": finding(call), "note": call.note,
     })
 }
 
 fn text(call: &OverCall) -> String {
     let OverCall { identity, server, tool, args, scope, .. } = call;
-    let begun = time(call.begun_ms);
-    let ended = call.ended_ms.map(time).unwrap_or_default();
+    let begun = called_at(call.begun_ms);
+    let ended = call.ended_ms.map(called_at).unwrap_or_default();
     let became = match (finding(call), &call.note, &call.found) {
         (Some(finding), Some(note), _) => format!("settled {ended}, {finding}: {note}"),
         (_, _, WasFound::Answered { bytes }) => format!("answered {ended}, {} bytes", grouped(*bytes)),

@@ -386,8 +386,7 @@ async fn tell_gaps(journal: StoreJournal, log: &Log) {
     match open.map_err(|error| error.to_string()).and_then(|open| open) {
         Ok(open) => {
             let Some(oldest) = open.iter().map(|open| open.oldest_ms).min() else { return };
-            let oldest =
-                jiff::Timestamp::from_millisecond(oldest).map(|at| at.to_string()).unwrap_or_default();
+            let oldest = ptc_host::called_at(oldest);
             let all: u64 = open.iter().map(|open| open.calls).sum();
             let few =
                 open.iter().take(NAMED).map(|open| format!("{}/{} {}", open.server, open.tool, open.calls));
