@@ -54,6 +54,8 @@
 ; divergence: D20
 [(assoc {"first_name" 1} :first-name 2) (dissoc {"a" 1} :a) (merge {"a" 1} {:a 2})]  ;=> [{"first_name" 2} {} {"a" 2}]
 ; divergence: D20
+[(get {"a_b" 1} "a-b") (contains? {"a_b" 1} "a-b") (:a-b {"a_b" 1}) (get {:a-b 1} "a-b")]  ;=> [nil false 1 1]
+; divergence: D20
 [(update {"a_b" 1} :a-b inc) (update-in {"a" {"b" 1}} [:a :b] inc) (assoc-in {"a" {"b" 1}} [:a :b] 5) (set/rename-keys {"a" 1} {:a :c})]  ;=> [{"a_b" 2} {"a" {"b" 2}} {"a" {"b" 5}} {:c 1}]
 ; divergence: D21
 (contains? [10 20] 10)  ;=> true
@@ -69,6 +71,8 @@
 (or counter 0)  ;=> 0
 ; divergence: D25
 [(format "%d" 2.0) (format "%d" 3M) (format "%f" 1) (format "[%s]" nil)]  ;=> ["2" "3" "1.000000" "[]"]
+; divergence: D25
+(format "%8.2f|%5d|%-3s|%b" nil nil nil nil)  ;=> "        |     |   |false"
 ; divergence: D26
 (compare 1 ##NaN)  ;=!
 ; divergence: D28

@@ -474,7 +474,16 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
     let hint = match value {
         Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
         Value::Str(text) if is_dated(text.as_str()) => COMPARE_TEXT,
-        Value::Str(_) => "turn text into a number first with parse-long or parse-double",
+        Value::Str(text) if is_numeric(text.as_str()) => {
+            "turn text into a number first with parse-long or parse-double"
+        }
+        Value::Str(text) if text.as_str().contains(|c: char| c.is_ascii_digit()) => {
+            "keep what belongs to the number, then read it: (bigdec (str/replace s #\"[^0-9.-]\" \"\")) for money, \
+             parse-double in place of bigdec for a float"
+        }
+        Value::Str(_) => {
+            "parse-long and parse-double read a number from text that is one; (str a b) joins texts"
+        }
         Value::Time(_) => {
             "dates are no numbers: (.between ChronoUnit/DAYS a b) counts the days from a to b, (.plusDays d n) moves a date, \
              (.isBefore a b) and compare say which comes first"

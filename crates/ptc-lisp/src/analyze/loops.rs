@@ -143,6 +143,13 @@ impl Analyzer<'_> {
         if forms.is_empty() {
             return Err(malformed(&format!("at least one pair: ({name} [x coll] body…)"), span));
         }
+        if let Some([modifier, _, ..]) = items.get(2..)
+            && let Some(keyword @ ("when" | "while" | "let")) = modifier.as_keyword()
+        {
+            let message = format!(":{keyword} stands behind the bindings of {name}");
+            let hint = format!("write it inside of the brackets: ({name} [x coll :{keyword} …] body)");
+            return Err(Error::new(ErrorKind::InvalidForm, message).hint(hint).at(modifier.span));
+        }
         if forms.len() % 2 == 1 {
             let last = forms.last().map_or(span, |form| form.span);
             let error = malformed(&format!("pairs in the bindings of {name}"), last);

@@ -110,7 +110,10 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "(let [m (avg xs)] (Math/sqrt (avg (map #(* (- % m) (- % m)) xs)))) for a population; of a sample the sum of the \
          squares is divided by (dec (count xs))",
     ),
-    ("percentile quantile", "(nth (vec (sort xs)) (long (* p (dec (count xs))))) with p from 0 to 1"),
+    (
+        "percentile quantile",
+        "(nth (vec (sort xs)) (max 0 (dec (long (Math/ceil (* 1/100 p (count xs))))))) with p from 0 to 100: the nearest rank",
+    ),
     ("total sum-of", "(sum coll), or (sum-by :key rows)"),
     ("argmax", "(max-by f coll) for the item, (.indexOf xs (apply max xs)) for its position"),
     ("argmin", "(min-by f coll) for the item, (.indexOf xs (apply min xs)) for its position"),
@@ -270,6 +273,11 @@ const METHODS: &[(&str, &str)] = &[
     (".upper .uppercase", "(str/upper-case s)"),
     (".toFixed", "(format \"%.2f\" x)"),
     (".sqrt", "(Math/sqrt x), which gives a float"),
+    (".getDay .day", "(.getDayOfMonth date), or (.getDayOfWeek date)"),
+    (".addDays .add_days", "(.plusDays date n)"),
+    (".year", "(.getYear date)"),
+    (".month", "(.getMonthValue date)"),
+    (".diff", "(.between ChronoUnit/DAYS a b)"),
     (".padStart .rjust .zfill", "(format \"%5s\" s), or (format \"%05d\" n) with zeros"),
     (".padEnd .ljust", "(format \"%-5s\" s)"),
     (".startswith", "(str/starts-with? s part)"),

@@ -336,9 +336,9 @@ pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64>
             Some(int) if (low..=high).contains(&int) => Ok(int),
             _ => out_of_range(at, "a number beyond it", low, high),
         },
-        Value::Str(_) => Err(args::wrong(args, at, "a number")
-            .hint("parse-long reads a number from text; int gives the code point of a character")
-            .into()),
+        Value::Str(_) => {
+            Err(args::wrong(args, at, "a number").hint("parse-long reads a number from text").into())
+        }
         _ => args::fail(args, at, "a number"),
     }
 }

@@ -108,7 +108,8 @@ pub(crate) fn in_map<'m>(map: &'m Map, key: &Value, names: &Names) -> Option<&'m
     counterparts(key, names).iter().flatten().find_map(|other| map.get(other))
 }
 
-/// Other spellings of a key: keyword for string and string for keyword, then each with underscores.
+/// Other spellings of a key. Of a keyword the same text, then each with underscores; of a text only the keyword: texts
+/// are data, and "web-1" is another host than "web_1".
 // In line, as when it had one caller: out of line, reading by a key that is there pays for it.
 #[inline(always)]
 fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 3] {
@@ -119,11 +120,7 @@ fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 3] {
             let low = underscored(text);
             [Some(Value::str(text)), low.as_deref().map(Value::str), low.as_deref().and_then(keyword)]
         }
-        Value::Str(text) => {
-            let low = underscored(text.as_str());
-            let as_keyword = low.as_deref().and_then(keyword);
-            [keyword(text.as_str()), low.map(Value::string), as_keyword]
-        }
+        Value::Str(text) => [keyword(text.as_str()), None, None],
         _ => [None, None, None],
     }
 }
@@ -133,7 +130,7 @@ fn underscored(text: &str) -> Option<String> {
 }
 
 /// The slot that writing `key` goes to although the key itself is not there: that of the other spelling under which a
-/// read finds it. A string is often data, so it only means the keyword with the same text.
+/// read finds it.
 pub(crate) fn other_slot(map: &Map, key: &Value, names: &Names) -> Option<usize> {
     let layout = map.layout()?;
     match key {
@@ -152,8 +149,7 @@ pub(super) fn other_key(coll: &Value, key: &Value, names: &Names) -> Option<Valu
         Value::Map(map) => map.layout()?.keys().get(other_slot(map, key, names)?).cloned(),
         Value::Sorted(body) if !sorted::has_function(body) && sorted::entry(body, key, names).is_none() => {
             let same = |other: &Value| sorted::entry(body, other, names).map(|(key, _)| key.clone());
-            let many = if let Value::Kw(_) = key { 3 } else { 1 };
-            counterparts(key, names).iter().take(many).flatten().find_map(same)
+            counterparts(key, names).iter().flatten().find_map(same)
         }
         _ => None,
     }

@@ -419,7 +419,7 @@ mod tests {
             ("get", vec![one(text("foo_bar")), hyphen.clone()], "1"),
             ("get", vec![one(text("foo-bar")), low.clone()], "nil"),
             ("get", vec![one(low.clone()), hyphen.clone()], "1"),
-            ("get", vec![one(low), text("foo-bar")], "1"),
+            ("get", vec![one(low), text("foo-bar")], "nil"),
             ("get", vec![one(hyphen), text("foo_bar")], "nil"),
             ("get", vec![a.clone(), one(a.clone())], "type_error"),
             ("get", vec![Value::Int(5), a.clone()], "nil"),

@@ -108,7 +108,7 @@ impl Machine {
                 drop(state);
                 Ok(function.clone())
             }
-            _ => Err(not_callable(function, &self.heap).into()),
+            _ => Err(not_callable(function, args, &self.heap).into()),
         }
     }
 
@@ -462,8 +462,12 @@ impl Machine {
     }
 }
 
-fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
+fn not_callable(value: &Value, args: &[Value], heap: &crate::heap::Heap) -> Error {
     let error = Error::new(ErrorKind::NotCallable, format!("{} is not a function", heap.brief(value)));
+    if let [Value::Builtin(id), _, ..] = args {
+        let name = registry().get(*id).local;
+        return error.hint(format!("the function comes first: write ({name} a b)"));
+    }
     match value {
         Value::Nil => {
             error.hint("the name in front may be nil, or there is one pair of parentheses too many")

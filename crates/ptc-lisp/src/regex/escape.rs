@@ -92,9 +92,10 @@ impl Parser<'_> {
                 Some(set) => Escape::Set(set),
                 None => {
                     self.at -= 1;
-                    return Err(
-                        self.fault(&format!("`\\{c}` is not an escape"), "write the letter without `\\`")
-                    );
+                    return Err(self.fault(
+                        &format!("`\\{c}` is not an escape"),
+                        "this escape is unknown here; for the letter itself leave the `\\` out",
+                    ));
                 }
             },
             _ => Escape::Char(c),

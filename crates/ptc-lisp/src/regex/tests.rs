@@ -126,7 +126,7 @@ fn errors_say_where_and_how_to_write_it() {
         ("a(b", "`(` is never closed (at position 1", "\\("),
         ("*a", "`*` has nothing before it", "\\*"),
         ("[a-", "`[` is never closed", "\\["),
-        (r"\y", "`\\y` is not an escape", "without"),
+        (r"\y", "`\\y` is not an escape", "leave the"),
         (r"\p{Foo}", "no character property named Foo", "IsGreek"),
         ("(?P<n>a)", "not a kind of group", "(?<name>"),
     ] {

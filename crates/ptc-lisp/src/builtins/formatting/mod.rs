@@ -136,9 +136,9 @@ fn pay_for_digits(heap: &mut Heap, value: &Value) -> Res<()> {
 fn shown(heap: &mut Heap, directive: &Directive<'_>, value: &Value) -> Res<String> {
     pay_for_digits(heap, value)?;
     let text = match directive.conversion.to_ascii_lowercase() {
-        's' => cut(directive, if value.is_nil() { String::new() } else { heap.display(value)? }),
         'b' => cut(directive, value.truthy().to_string()),
-        _ if value.is_nil() => cut(directive, "null".into()),
+        _ if value.is_nil() => String::new(),
+        's' => cut(directive, heap.display(value)?),
         'h' => cut(directive, format!("{:x}", hash_code(value))),
         'c' => character(directive, value)?,
         'd' => integer(directive, value)?,

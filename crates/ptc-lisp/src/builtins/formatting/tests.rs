@@ -8,7 +8,7 @@ fn text_and_integers() {
         (r#"(format "no args")"#, r#""no args""#),
         (r#"(format "%s %s %s" :a [1 "x"] {:a 1})"#, r#"":a [1 \"x\"] {:a 1}""#),
         (r#"(format "%10s|%-10s|%.3s|%S" "hi" "hi" "abcdef" "abc")"#, r#""        hi|hi        |abc|ABC""#),
-        (r#"(format "%s|%5s|%b|%d" nil nil nil nil)"#, r#""|     |false|null""#),
+        (r#"(format "%s|%5s|%b|%d" nil nil nil nil)"#, r#""|     |false|""#),
         (r#"(format "%b %b %B" 1 false true)"#, r#""true false TRUE""#),
         (r#"(format "%c%c %C" "a" 98 "c")"#, r#""ab C""#),
         (

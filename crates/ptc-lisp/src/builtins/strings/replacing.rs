@@ -20,7 +20,8 @@ pub(super) fn replace_first(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn replace_some(heap: &mut Heap, args: &mut [Value], first: bool) -> Res {
-    if args[0].is_nil() {
+    // The text of a pattern is never meant.
+    if matches!(args[0], Value::Nil | Value::Regex(_)) {
         return Err(not_text(args, 0).into());
     }
     if args[0].as_str().is_none() {

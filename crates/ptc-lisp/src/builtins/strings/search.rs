@@ -53,6 +53,10 @@ pub(super) fn includes(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 pub(super) fn index_of(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if matches!(args[0], Value::Vec(_) | Value::Seq(_)) {
+        let error = args::wrong(args, 0, "a string");
+        return Err(error.hint("the position in a collection is (.indexOf coll x)").into());
+    }
     let whole = named(heap, args, 0)?;
     let part = text(args, 1)?;
     let from = if args.len() > 2 { int(args, 2)?.max(0) } else { 0 };
