@@ -593,6 +593,10 @@ SELECT  ;=? there is no SQL
 
 ;; Where tools are those of upstream servers.
 ;;tools call
+(servers)  ;=? write (tool/servers)
+(call-tool "crm" "get_customer" {:id 1})  ;=? write (server/tool {:name value}), or (tool/call {:server "…" :tool "…" :args {…}})
+(list-tools "crm")  ;=? write (dir 'server)
+(tool/call {:server "crm" :tool "get_customer" :arguments {:id 1}})  ;=? the keys are :server, :tool and :args
 (tool/get_customer {:id 1})  ;=? (tool/call {:server "…" :tool "get_customer" :args {…}})
 (crm/get_customer {:id 1})  ;=? (tool/call {:server "crm" :tool "get_customer" :args {…}})
 (crm/get-customer {:id 1})  ;=? (tool/call {:server "crm" :tool "get-customer" :args {…}})

@@ -248,6 +248,7 @@ impl Program {
 
     /// Gives a machine what this program may see and use.
     pub(crate) fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
+        machine.forget_output();
         machine.set_owner(self.owner.clone());
         machine.set_limits(self.limits.clone());
         if let Some(prelude) = &self.prelude {

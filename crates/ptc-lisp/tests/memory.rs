@@ -272,6 +272,9 @@ fn earlier_values_are_cut_to_size() {
         machine = moved(&machine);
         assert_eq!(machine.history_is_whole(), value == kept, "{source}");
         assert_eq!(run(&mut machine, "(return *1)"), kept, "{source}");
+        assert_eq!(machine.history_is_whole(), value == kept, "a beginning stays one: {source}");
+        run(&mut machine, "(count (str *1))");
+        assert!(machine.history_is_whole(), "{source}");
     }
     machine.set_history_bytes(None);
     run(&mut machine, "(range 100)");

@@ -74,11 +74,11 @@ engine_events! {
         waited_for: &str, "servers and tools that it waited for then, if any";
         setting: &str, "what gives programs more time";
     }
-    WARN false outcome_unknown: "A call ended without an answer, so nobody knows whether it happened; `ptc effects` lists it.", {
+    WARN false outcome_unknown: "A call that may write ended without an answer, so nobody knows whether it happened; with a store `ptc effects` lists it.", {
         who: &str, "whose call it was, or which ticket it belongs to";
         tool: &str, "server and tool";
-        identity: &str, "what `ptc effects settle` takes";
-        begun: &str, "when it was made, as `ptc effects` lists it";
+        identity: &str, "what `ptc effects settle` takes; empty without a store";
+        begun: &str, "when it was made, as `ptc effects` lists it; empty without a store";
     }
     WARN false request_taken_over: "A request under a key that was begun and did not end, mostly because its server did, is carried out again.", {
         who: &str, "whose request it is";

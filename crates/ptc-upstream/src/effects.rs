@@ -11,8 +11,9 @@ use ptc_lisp::analyze::{ArgumentSource, Manifest, ToolUse, closest};
 use ptc_lisp::span::Span;
 use serde_json::{Map, Value as Json, json};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, WhyDown};
 use crate::config::EffectClass;
+use crate::discovery::STARTING;
 use crate::model::ToolDef;
 use crate::runtime::Grants;
 
@@ -259,6 +260,12 @@ impl PlannedUse {
     }
 }
 
+/// The servers that are written in a program and whose tools were not known when this was planned.
+pub fn named_unlisted(planned: &[PlannedUse]) -> BTreeSet<String> {
+    let is_named = |each: &&PlannedUse| !each.target.starts_with(COMPUTED);
+    planned.iter().filter(is_named).flat_map(|each| each.unlisted.iter().cloned()).collect()
+}
+
 /// The servers whose tools were not known when this was planned.
 pub fn unlisted(planned: &[PlannedUse]) -> BTreeSet<String> {
     let servers = planned.iter().flat_map(|each| &each.unlisted);
@@ -280,6 +287,8 @@ pub struct Refusal {
     pub matched: Vec<(String, EffectClass)>,
     /// Whether a computed target is the reason for some of them.
     pub dynamic: bool,
+    /// Servers among them whose tools are not known, each with why.
+    pub away: Vec<(String, String)>,
 }
 
 impl fmt::Display for Refusal {
@@ -297,6 +306,9 @@ impl fmt::Display for Refusal {
                 f,
                 ". Write :server and :tool as literal strings, so that it shows which tools are called"
             )?;
+        }
+        for (server, why) in self.away.iter().take(8) {
+            write!(f, ". What tools of {server} do is not known: {why}")?;
         }
         Ok(())
     }
@@ -324,10 +336,18 @@ pub fn enforce(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Resul
         matched.extend(forbidden.cloned());
         dynamic |= !each.fixed && matched.len() > before;
     }
-    match matched.is_empty() {
-        true => Ok(planned),
-        false => Err(Refusal { matched: matched.into_iter().collect(), dynamic }),
+    if matched.is_empty() {
+        return Ok(planned);
     }
+    let away = unlisted(&planned).into_iter().map(|server| {
+        let down = catalog.server(&server).and_then(|known| known.down.as_ref());
+        let why = match down {
+            Some(WhyDown(why)) => format!("it is down ({why})"),
+            None => format!("it is {STARTING}"),
+        };
+        (server, why)
+    });
+    Err(Refusal { matched: matched.into_iter().collect(), dynamic, away: away.collect() })
 }
 
 #[cfg(test)]

@@ -206,6 +206,7 @@ impl Run<'_> {
 
     /// Drives the program, with tools that [`Run::grant`] gave.
     pub fn drive(&self, machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds) -> Ran {
+        self.look_up(machine, source, tools);
         tools.grant(machine);
         if self.upstreams.policy.read_only
             && let Ok(manifest) = machine.check(source)
@@ -224,6 +225,19 @@ impl Run<'_> {
         self.settle(machine);
         let _inside = self.upstreams.tokio.enter();
         drive(machine, source, tools, bounds)
+    }
+
+    /// Lists the tools of servers that a program names, where they are not known. What programs may name is fixed when a run
+    /// begins, so this one has not begun yet.
+    pub fn look_up(&self, machine: &mut Machine, source: &str, tools: &Tools) {
+        if self.upstreams.runtime.states().iter().all(|state| state.tools.is_some()) {
+            return;
+        }
+        let before = self.upstreams.context();
+        before.grant(tools.clone()).grant(machine);
+        if let Ok(manifest) = machine.check(source) {
+            self.upstreams.tokio.block_on(before.look_up_named(&manifest));
+        }
     }
 
     /// Lists the tools of servers behind the prelude of a machine, where they are not known for certain.

@@ -44,7 +44,7 @@ pub(crate) use shown::discovery;
 pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
-pub use upstream::Servers;
+pub use upstream::{Servers, ToolEffects};
 pub(crate) use written::written;
 
 /// What a program may refer to besides its own definitions and the core library.

@@ -334,7 +334,8 @@ impl Analyzer<'_> {
     /// A hint for an undefined name. A tool that the program is granted itself comes before tools of upstreams.
     fn hint_for(&self, undefined: &Undefined, near: &suggest::Near) -> Option<String> {
         let granted = crate::prelude::granted_as(&near.tools, &undefined.name).is_some();
-        let upstream = if granted { None } else { self.bare_tool(&undefined.name) };
+        let word = || self.other_word(&undefined.name);
+        let upstream = if granted { None } else { self.bare_tool(&undefined.name).or_else(word) };
         upstream.or_else(|| suggest::for_undefined(undefined, near))
     }
 

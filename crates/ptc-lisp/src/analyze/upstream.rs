@@ -10,7 +10,7 @@ use super::resolve::{UPSTREAM, upstream_call};
 use super::{Analyzer, Result, is_language_namespace, suggest};
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
-use crate::prelude::granted_as;
+use crate::prelude::{Effect, Offer, Upstreams, granted_as};
 use crate::span::Span;
 use crate::syntax::Form;
 
@@ -19,9 +19,14 @@ use crate::syntax::Form;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Servers {
     named: BTreeMap<String, Option<Vec<String>>>,
+    /// What their tools do, by server and tool, where somebody says so.
+    effects: ToolEffects,
     /// Whether there is nothing else.
     closed: bool,
 }
+
+/// What tools do, by server and tool.
+pub type ToolEffects = BTreeMap<String, BTreeMap<String, Effect>>;
 
 impl Servers {
     /// These servers.
@@ -31,7 +36,18 @@ impl Servers {
             tools
         };
         let named = servers.into_iter().map(|(name, tools)| (name, tools.map(sorted))).collect();
-        Servers { named, closed: false }
+        Servers { named, ..Servers::default() }
+    }
+
+    /// The same, with what their tools do.
+    #[must_use]
+    pub fn doing(self, effects: ToolEffects) -> Servers {
+        Servers { effects, ..self }
+    }
+
+    /// What their tools do, where somebody says so.
+    pub fn effects(&self) -> &ToolEffects {
+        &self.effects
     }
 
     /// The same, and there are no others: neither servers, nor tools of those that have been listed. A call of something
@@ -70,6 +86,25 @@ impl Servers {
         let hyphened = |name: &str| name.replace('_', "-");
         let mut alike = self.iter().filter(|(known, _)| hyphened(known) == hyphened(name));
         alike.next().filter(|_| alike.next().is_none())
+    }
+}
+
+/// Servers as programs may name them, for what is told of the exports of preludes.
+impl Upstreams for Servers {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        match self.named.get(server) {
+            None => Offer::UnknownServer,
+            Some(None) => Offer::Unreachable,
+            Some(Some(tools)) if granted_as(tools, tool).is_some() => Offer::Granted,
+            Some(Some(_)) => Offer::UnknownTool,
+        }
+    }
+
+    fn effect(&self, server: &str, tool: &str) -> Effect {
+        let tools = self.named.get(server).and_then(Option::as_ref);
+        let named = tools.and_then(|tools| granted_as(tools, tool)).map_or(tool, String::as_str);
+        let known = self.effects.get(server).and_then(|tools| tools.get(named));
+        known.copied().unwrap_or(Effect::Unknown)
     }
 }
 
@@ -169,6 +204,24 @@ impl Analyzer<'_> {
         }
     }
 
+    /// What to write for names that other clients of servers have for looking at servers and for calling them.
+    pub(super) fn other_word(&self, name: &str) -> Option<String> {
+        self.world.tools().filter(|tools| tools.iter().any(|tool| tool == UPSTREAM))?;
+        match name.replace('_', "-").as_str() {
+            "servers" | "list-servers" | "get-servers" | "mcp-servers" => {
+                Some("write (tool/servers)".to_owned())
+            }
+            "call-tool" | "invoke-tool" | "use-tool" | "run-tool" | "call-mcp-tool" => {
+                Some(format!("write (server/tool {{:name value}}), or {}", upstream_call("…", "…")))
+            }
+            "list-tools" | "tools" => Some(
+                "write (dir 'server) for the tools of a server, (apropos \"words\") for those of all"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
     /// Whether a namespace with the name of a server is something else in every program.
     pub(super) fn is_taken(&self, ns: &str) -> bool {
         is_language_namespace(ns)
@@ -203,6 +256,9 @@ impl Analyzer<'_> {
     pub(super) fn meant_server(&self, ns: &str, local: &str) -> Option<String> {
         /// So many servers are named.
         const NAMED: usize = 20;
+        if let Some(hidden) = self.hidden_server(ns, local) {
+            return Some(hidden);
+        }
         let servers = self.world.servers()?;
         let names: Vec<&str> = servers.iter().map(|(name, _)| name).collect();
         if let Some(best) = suggest::closest(ns, names.iter().copied()) {
@@ -235,14 +291,25 @@ fn no_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     let message = format!("no tool '{tool}' in upstream '{server}'. Known tools: {}", named.join(", "));
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean :tool \"{best}\"? ")).unwrap_or_default();
-    Error::new(ErrorKind::Runtime, message).hint(format!("{near}(dir '{server}) lists its tools"))
+    Error::new(ErrorKind::Runtime, message).hint(format!("{near}{}", lists_tools(server)))
+}
+
+/// How to see the tools of a server, whatever its name is.
+fn lists_tools(server: &str) -> String {
+    let is_symbol = server.starts_with(|c: char| c.is_ascii_alphabetic())
+        && server.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    match is_symbol {
+        true if is_language_namespace(server) => format!("(doc '{server}) names its tools"),
+        true => format!("(dir '{server}) lists its tools"),
+        false => format!("(dir \"{server}\") lists its tools"),
+    }
 }
 
 fn no_such_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     let error = Error::new(ErrorKind::UnknownTool, format!("the server {server} has no tool {tool}"));
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean {server}/{best}? ")).unwrap_or_default();
-    error.hint(format!("{near}(dir '{server}) lists its tools"))
+    error.hint(format!("{near}{}", lists_tools(server)))
 }
 
 #[cfg(test)]
@@ -317,6 +384,21 @@ mod tests {
         ] {
             assert_eq!(refused(program, servers().closed()), None, "{program}");
         }
+    }
+
+    #[test]
+    fn a_server_whose_name_means_something_else_is_told_with_how_to_call_it() {
+        for name in ["user", "math", "json", "str", "clojure.set"] {
+            let told = hint(&format!("({name}/ping)"), &[(name, &["ping"])]);
+            assert!(told.contains(&upstream_call(name, "ping")), "{name}: {told}");
+            assert!(!told.contains("there is no upstream server"), "{name}: {told}");
+        }
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools([UPSTREAM.to_owned()]);
+        machine.set_strict_inputs(true);
+        machine.set_servers(Arc::new(Servers::new([("data".to_owned(), Some(vec!["ping".to_owned()]))])));
+        let error = machine.load("(data/ping)").expect_err("there is no such input");
+        assert!(error.hint.is_some_and(|hint| hint.contains(&upstream_call("data", "ping"))));
     }
 
     #[test]

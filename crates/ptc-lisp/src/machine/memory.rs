@@ -375,11 +375,14 @@ impl Machine {
             }
             self.lasting.overlay = Value::Map(all);
         }
+        // The beginning of an earlier value is still no more than that.
+        let is_beginning =
+            self.lasting.history_cut && self.history.first().is_some_and(|last| is_same(&value, last));
         let (value, cut) = match self.lasting.history_bytes {
             Some(limit) => super::history::fitted(value, &self.heap.names, limit),
             None => (value, false),
         };
-        self.lasting.history_cut = cut;
+        self.lasting.history_cut = cut || is_beginning;
         self.history.reserve_exact(usize::from(self.history.capacity() == 0));
         self.history.insert(0, value);
         self.history.truncate(3);

@@ -453,6 +453,11 @@ impl Machine {
         self.running = true;
     }
 
+    /// Forgets what the program before printed and used up. One that is refused before it is loaded has done neither.
+    pub fn forget_output(&mut self) {
+        self.heap.start_program();
+    }
+
     /// Forgets the program that ran before; definitions stay.
     fn reset(&mut self) {
         if !self.fiber.is_new() {

@@ -61,7 +61,9 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
     for (key, _) in &pairs {
         let key = key_text(heap, key)?;
         if !["server", "tool", "args"].contains(&key.as_str()) {
-            return Err(wrong_call(format!("tool/call got unknown key :{}", excerpt(&key))));
+            let message = format!("tool/call got unknown key :{}", excerpt(&key));
+            let hint = "the keys are :server, :tool and :args, which has the arguments of the tool";
+            return Err(Error::new(ErrorKind::Runtime, message).hint(hint).into());
         }
         if seen.contains(&key) {
             return Err(wrong_call(format!("tool/call got duplicate key :{key}")));

@@ -44,6 +44,11 @@ impl Effect {
             Effect::Unknown => "unknown",
         }
     }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Effect> {
+        [Effect::Read, Effect::Write, Effect::Unknown].into_iter().find(|effect| effect.name() == name)
+    }
 }
 
 /// The keys of metadata, and whether they say something about a namespace as well as about a definition.
@@ -162,15 +167,10 @@ fn visibility(value: &Form, of: &str) -> Result<Visibility, Problem> {
 }
 
 fn effect(value: &Form, of: &str) -> Result<Effect, Problem> {
-    match value.as_keyword() {
-        Some("read") => Ok(Effect::Read),
-        Some("write") => Ok(Effect::Write),
-        Some("unknown") => Ok(Effect::Unknown),
-        _ => {
-            let message = format!(":effect of {of} must be :read, :write or :unknown");
-            Err(Problem::at(Reason::InvalidMetadata, value.span, message))
-        }
-    }
+    value.as_keyword().and_then(Effect::named).ok_or_else(|| {
+        let message = format!(":effect of {of} must be :read, :write or :unknown");
+        Problem::at(Reason::InvalidMetadata, value.span, message)
+    })
 }
 
 fn text(value: &Form, key: &str, of: &str) -> Result<String, Problem> {

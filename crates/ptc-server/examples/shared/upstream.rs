@@ -9,6 +9,7 @@ use ptc_upstream::client::About;
 use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
 use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
+use tokio::sync::watch;
 
 /// What a call gives.
 pub type Answered = Result<Payload, Fault>;
@@ -21,13 +22,19 @@ pub struct Upstream {
     tools: Result<Vec<ToolDef>, Fault>,
     answer: Arc<Answering>,
     about: Option<About>,
+    /// Says when it is up.
+    up: Option<watch::Receiver<bool>>,
 }
 
 impl Upstream {
     /// One with these tools, which give their arguments back. It cannot be reached if there is a fault in their place.
     pub fn new(tools: Result<Vec<ToolDef>, Fault>) -> Upstream {
-        let upstream =
-            Upstream { tools, answer: Arc::new(|_, _| Box::pin(std::future::pending())), about: None };
+        let upstream = Upstream {
+            tools,
+            answer: Arc::new(|_, _| Box::pin(std::future::pending())),
+            about: None,
+            up: None,
+        };
         upstream.answering(|_, args| async { structured(Json::Object(args)) })
     }
 
@@ -49,9 +56,23 @@ impl Upstream {
     }
 }
 
+impl Upstream {
+    /// The same, but it lists no tools before it is told that it is up.
+    #[allow(dead_code, reason = "examples have no need of it")]
+    pub fn starting(self, up: watch::Receiver<bool>) -> Upstream {
+        Upstream { up: Some(up), ..self }
+    }
+}
+
 impl Client for Upstream {
     fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        Box::pin(async { self.tools.clone() })
+        Box::pin(async {
+            if let Some(mut up) = self.up.clone() {
+                // Whoever drops the other end leaves it as it is.
+                let _ = up.wait_for(|up| *up).await;
+            }
+            self.tools.clone()
+        })
     }
 
     fn call<'a>(

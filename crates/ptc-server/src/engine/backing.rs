@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_lisp::prelude::{Grants as Needs, Missing, Offer, Prelude, Upstreams as Offers};
 use ptc_upstream::Grants;
 
-use super::upstreams::Upstreams;
+use super::upstreams::{Calls, Upstreams};
 use super::{Caller, Engine, tools};
 
 /// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
@@ -44,7 +44,16 @@ impl Engine {
         prelude.inventory_for(&Needs { tools: &tools, upstreams })
     }
 
-    /// Has the servers behind a prelude looked at, before a program with it runs; all servers where calls are judged by what
+    /// Has the servers behind a prelude and those that a program names looked at, before the program runs.
+    pub(super) async fn settle_program(&self, prelude: Option<&Arc<Prelude>>, calls: &Calls, source: &str) {
+        let Some(upstreams) = &self.upstreams else { return };
+        upstreams.settle_named(calls, source).await;
+        if let Some(prelude) = prelude {
+            upstreams.settle(prelude).await;
+        }
+    }
+
+    /// Has the servers behind a prelude looked at, before programs with it run; all servers where calls are judged by what
     /// they do.
     pub(super) async fn settle(&self, prelude: Option<&Arc<Prelude>>) {
         let Some(upstreams) = &self.upstreams else { return };

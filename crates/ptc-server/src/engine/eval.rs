@@ -43,13 +43,13 @@ impl Engine {
             Ok(args) => args,
             Err(message) => return Ok(self.shaped(&args_error(message))),
         };
-        self.settle(self.prelude.as_ref()).await;
+        let calls = self.calls(caller, Grants::all(), signals);
+        self.settle_program(self.prelude.as_ref(), &calls, &args.program).await;
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
         let facts = CallFacts::of(&args);
-        let calls = self.calls(caller, Grants::all(), signals);
         let head = Head {
             source: args.program.clone(),
             schema,

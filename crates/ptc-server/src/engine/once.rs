@@ -375,7 +375,10 @@ impl Engine {
     /// Decides what a client answered in a form, so that the answer can be sent again under the key of the request that
     /// it was asked about.
     pub(super) async fn decide_once(&self, caller: &Caller, decided: Decided, signals: &Signals) -> Handled {
-        let (Some(once), Some(key), Which::Text(ticket)) = (&self.once, &signals.request_key, &decided.which)
+        // Forms that were dismissed decide nothing, and can be answered later.
+        let is_dismissed = decided.choices.is_empty();
+        let (Some(once), Some(key), Which::Text(ticket), false) =
+            (&self.once, &signals.request_key, &decided.which, is_dismissed)
         else {
             return self.decided_in_form(caller, decided, signals).await;
         };
@@ -406,7 +409,10 @@ impl Engine {
         signals: &Signals,
     ) -> Handled {
         let which = decided.which.clone();
-        let answered = self.decided(caller, decided, signals).await?;
+        let answered = match decided.choices.is_empty() {
+            true => self.dismissed(caller, &decided).await,
+            false => self.decided(caller, decided, signals).await?,
+        };
         let used = answered.reason.as_deref() == Some(Reason::TICKET_USED.name);
         let elsewhere = if used { self.decided_elsewhere(caller, &which).await } else { None };
         Ok(elsewhere.unwrap_or(answered))

@@ -263,7 +263,8 @@ pub fn session_start_input() -> Json {
         json!({
             "title": {"type": "string"},
             "ttl_ms": {"type": "integer", "minimum": 1},
-            "mode": {"enum": ["read_only", "write_capable"], "default": "read_only"},
+            "mode": {"enum": ["read_only", "write_capable"], "default": "read_only",
+                     "description": "Whether programs may write preludes. It says nothing about upstream tools."},
             "role": {"type": "string"},
             "scoped_base_surface": {"type": "boolean"},
             "preludes": {"type": "array", "items": reference,

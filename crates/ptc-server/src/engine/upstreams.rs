@@ -9,6 +9,7 @@ use ptc_lisp::machine::Answer;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::effects::{Policy, plan, reached};
 use ptc_upstream::ledger::LedgerEntry;
+use ptc_upstream::model::Reason;
 use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Account, Rehearsed};
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
@@ -18,6 +19,7 @@ use serde_json::{Value as Json, json};
 use super::api::Caller;
 use super::schema::OutputSchema;
 use super::settings::Settings;
+use crate::events;
 
 /// The upstreams of a server.
 #[derive(Clone, Debug)]
@@ -46,7 +48,15 @@ pub struct Used {
 
 /// The upstream calls of one program.
 #[derive(Debug)]
-pub struct Calls(Option<RunContext>);
+pub struct Calls(Option<OfProgram>);
+
+/// The calls of a program that has upstreams.
+#[derive(Debug)]
+struct OfProgram {
+    context: RunContext,
+    /// Whose it is, if its calls are not written down: then the log is all that tells of those whose outcome is unknown.
+    unwritten_of: Option<Arc<str>>,
+}
 
 impl Upstreams {
     /// The upstreams of a runtime.
@@ -75,22 +85,43 @@ impl Upstreams {
         let servers = prelude.required_servers();
         if !servers.is_empty() {
             let offers = self.offers(Grants::all());
-            let _ = tokio::time::timeout(self.caps.call_timeout, offers.settle(servers)).await;
+            let settling = async {
+                offers.settle(servers).await;
+                if offers.take_up(prelude) {
+                    offers.settle(servers).await;
+                }
+            };
+            let _ = tokio::time::timeout(self.caps.call_timeout, settling).await;
         }
     }
 
-    /// Waits for servers that have not been asked for their tools yet, where calls are judged by what they do: if programs
-    /// may only read, or people approve calls. It takes no longer than a call may: what is not known by then counts as what
-    /// may write.
+    /// Waits for servers that have not been asked for their tools yet, where calls are judged by what they do. It takes no
+    /// longer than a call may: what is not known by then counts as what may write.
     pub async fn settle_judged(&self) {
-        if !self.read_only && !self.runtime.asks() {
-            return;
-        }
-        let names = self.unasked();
+        let names = if self.judges() { self.unasked() } else { Vec::new() };
         if !names.is_empty() {
             let offers = self.offers(Grants::all());
             let _ = tokio::time::timeout(self.caps.call_timeout, offers.settle(&names)).await;
         }
+    }
+
+    /// Waits for servers that a program names and that have not been asked for their tools yet, so that calls of what they do
+    /// not have are told before anything runs; for all such servers if calls are judged by what they do and the program
+    /// computes which ones it makes. It takes no longer than a call of them may wait.
+    pub async fn settle_named(&self, calls: &Calls, source: &str) {
+        let Some(context) = calls.context() else { return };
+        let mut names = self.unasked();
+        if names.is_empty() {
+            return;
+        }
+        let (all, seen) = (self.judges() && computes_targets(source), context.catalog());
+        names.retain(|name| seen.server(name).is_some() && (all || mentions(source, name)));
+        let _ = tokio::time::timeout(self.caps.call_timeout, context.list(&names)).await;
+    }
+
+    /// Whether calls are judged by what they do: if programs may only read, or people approve calls.
+    fn judges(&self) -> bool {
+        self.read_only || self.runtime.asks()
     }
 
     /// The servers that have not said which tools they have, and of which nobody knows either that they cannot.
@@ -190,11 +221,31 @@ impl Upstreams {
     ) -> Calls {
         let context = self.runtime.context(self.caps, self.policy(grants));
         let context = context.owned_by(caller.principal.clone());
-        Calls(Some(match journal {
+        let unwritten_of = journal.is_none().then(|| caller.principal.clone());
+        let context = match journal {
             Some((scope, journal)) => context.journalled(scope, journal),
             None => context,
-        }))
+        };
+        Calls(Some(OfProgram { context, unwritten_of }))
     }
+}
+
+/// Whether the name of a server stands in a program, wherever and however. One that stands in a text costs a look at it.
+fn mentions(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_.*+!?".contains(c);
+    // Programs may write hyphens for underscores.
+    let (source, name) = (source.replace('_', "-"), name.replace('_', "-"));
+    source.match_indices(&name).any(|(at, _)| {
+        let before = source[..at].chars().next_back();
+        let after = source[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// Whether a program may compute which server it calls: not every `tool/call` in it has a name written beside it.
+fn computes_targets(source: &str) -> bool {
+    let written = source.matches(":server \"").count() + source.matches("tool/call '").count();
+    source.matches("tool/call").count() > written
 }
 
 impl Calls {
@@ -205,17 +256,17 @@ impl Calls {
 
     /// The context, if there are upstreams.
     pub fn context(&self) -> Option<&RunContext> {
-        self.0.as_ref()
+        self.0.as_ref().map(|own| &own.context)
     }
 
     /// Lets a program call upstreams, if it may; one that may do more than is allowed fails before it runs.
     pub fn attach(&self, program: Program) -> Program {
-        self.0.as_ref().map_or(program.clone(), |context| context.attach(program))
+        self.context().map_or(program.clone(), |context| context.attach(program))
     }
 
     /// The same for a program that goes on after so many calls.
     pub fn resumed(self, made: usize) -> Calls {
-        self.0.iter().for_each(|context| context.made_before(made));
+        self.context().iter().for_each(|context| context.made_before(made));
         self
     }
 
@@ -226,15 +277,56 @@ impl Calls {
 
     /// Closes the account: calls, and questions about upstreams.
     pub fn account(&self) -> Option<Account> {
-        self.0.as_ref().map(RunContext::finish)
+        let OfProgram { context, unwritten_of } = self.0.as_ref()?;
+        let account = context.finish();
+        if let Some(who) = unwritten_of {
+            let open = account.calls.iter().filter(|call| call.reason == Some(Reason::OutcomeUnknown));
+            let called = |call: &LedgerEntry| format!("{}/{}", call.server, call.tool);
+            open.for_each(|call| events::outcome_unknown(who, &called(call), "", ""));
+        }
+        Some(account)
     }
 }
 
 /// A program that is given up must not call any more.
 impl Drop for Calls {
     fn drop(&mut self) {
-        if let Some(context) = &self.0 {
-            context.finish();
+        drop(self.account());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_mentions_the_servers_whose_names_stand_in_it() {
+        for (source, mentioned) in [
+            ("(git/log {})", true),
+            ("(tool/call {:server \"git\" :tool \"log\"})", true),
+            ("(dir 'git)", true),
+            ("(def servers [\"git\"])", true),
+            ("(github/log {})", false),
+            ("(my-git/log {})", false),
+            ("(legit/log)", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(source, "git"), mentioned, "{source}");
+        }
+        assert!(mentions("(my-server/x)", "my_server") && mentions("(äöü \"x@y\")", "x@y"));
+    }
+
+    #[test]
+    fn a_program_computes_targets_unless_each_is_written() {
+        for (source, computes) in [
+            ("(git/log {})", false),
+            ("(tool/call {:server \"git\" :tool \"log\"})", false),
+            ("(tool/call 'git/log {})", false),
+            ("(tool/call {:server data/s :tool \"log\"})", true),
+            ("(map tool/call requests)", true),
+            ("(tool/call {:server \"git\" :tool \"a\"}) (tool/call x)", true),
+        ] {
+            assert_eq!(computes_targets(source), computes, "{source}");
         }
     }
 }

@@ -31,7 +31,7 @@ pub use against::{Against, against};
 pub use diff::{Difference, Place, first_difference};
 pub use entries::{Call, Entries};
 pub use play::{Allowance, against_program, verify_program};
-pub use program::{Begun, BegunError, Lent, Part, Taped, ended, named};
+pub use program::{Begun, BegunError, Lent, Part, Taped, effects, ended, named};
 pub use shelf::Shelf;
 pub use verify::{Parting, Proof, Verdict, verify};
 

@@ -11,7 +11,7 @@ use ptc_agent::tape::{Entry, Given, Of, Question};
 use ptc_host::{Landed, Limits, Outcome, Program, ProgramEnd, Tape, now_ms};
 use ptc_lisp::analyze::Servers;
 use ptc_lisp::machine::{Answer, Call, Machine};
-use ptc_lisp::prelude::{Options, Policy, Prelude, Source};
+use ptc_lisp::prelude::{Effect, Options, Policy, Prelude, Source};
 use ptc_lisp::view::Bounds;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -67,6 +67,9 @@ pub struct Begun {
     /// The upstream servers that it may name, with their tools where those were listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Option<Vec<String>>>,
+    /// What those tools do, by server and tool, where somebody said so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub effects: BTreeMap<String, BTreeMap<String, String>>,
     /// Whether there were no others, so that a call of something else was a mistake before it ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
@@ -151,6 +154,7 @@ impl Begun {
             tools: program.tools.names().map(str::to_owned).collect(),
             private_tools: program.tools.private_names().map(str::to_owned).collect(),
             servers: named(&program.tools.servers()),
+            effects: effects(&program.tools.servers()),
             closed: program.tools.servers().is_closed(),
             discovery: program.tools.has_discovery(),
             prelude: program.prelude.as_deref().map(Lent::of),
@@ -207,7 +211,11 @@ impl Begun {
     }
 
     fn servers(&self) -> Arc<Servers> {
-        let servers = Servers::new(self.servers.clone());
+        let known = |tools: &BTreeMap<String, String>| -> BTreeMap<String, Effect> {
+            tools.iter().filter_map(|(tool, name)| Some((tool.clone(), Effect::named(name)?))).collect()
+        };
+        let effects = self.effects.iter().map(|(server, tools)| (server.clone(), known(tools))).collect();
+        let servers = Servers::new(self.servers.clone()).doing(effects);
         Arc::new(if self.closed { servers.closed() } else { servers })
     }
 
@@ -235,6 +243,14 @@ impl Begun {
 /// Servers by name, as a recording has them.
 pub fn named(servers: &Servers) -> BTreeMap<String, Option<Vec<String>>> {
     servers.iter().map(|(name, tools)| (name.to_owned(), tools.map(<[String]>::to_vec))).collect()
+}
+
+/// What the tools of servers do, as a recording has it.
+pub fn effects(servers: &Servers) -> BTreeMap<String, BTreeMap<String, String>> {
+    let named = |tools: &BTreeMap<String, Effect>| -> BTreeMap<String, String> {
+        tools.iter().map(|(tool, effect)| (tool.clone(), effect.name().to_owned())).collect()
+    };
+    servers.effects().iter().map(|(server, tools)| (server.clone(), named(tools))).collect()
 }
 
 /// Limits by the names of the table that declares them.

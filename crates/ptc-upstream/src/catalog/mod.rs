@@ -20,13 +20,14 @@ mod undeclared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_lisp::analyze::Servers;
+use ptc_lisp::analyze::{Servers, ToolEffects};
 use ptc_lisp::lexical::Index;
+use ptc_lisp::prelude::Effect;
 use serde_json::{Map, Value as Json, json};
 
 pub(crate) use self::about::{purpose, shortened};
 pub(crate) use self::doc::AS_FUNCTION;
-pub use self::doc::{doc, server_doc};
+pub use self::doc::{doc, quoted, server_doc};
 pub(crate) use self::keys::key as types_key;
 pub use self::text::{CatalogMode, CatalogText, units};
 pub use self::types::{Argument, arguments, result_type, type_name};
@@ -99,7 +100,7 @@ impl Catalog {
         servers.sort_by(|left, right| left.name.cmp(&right.name));
         let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
         let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
-        let names = Arc::new(Servers::new(names));
+        let names = Arc::new(Servers::new(names).doing(effects(&servers)));
         Catalog { names, closed: None, servers, searchable: Searchable::default() }
     }
 
@@ -124,7 +125,7 @@ impl Catalog {
 
     /// The same with what is remembered of servers in the place of those that nobody has heard of yet; nothing if there is
     /// none.
-    fn with_remembered(&self) -> Option<Catalog> {
+    pub(crate) fn with_remembered(&self) -> Option<Catalog> {
         let stand_in = |server: &'_ Arc<Server>| match (&server.tools, &server.down) {
             (None, None) => server.remembered.clone(),
             _ => None,
@@ -168,6 +169,21 @@ impl Catalog {
     }
 }
 
+/// What the tools of servers do, where somebody says so.
+fn effects(servers: &[Arc<Server>]) -> ToolEffects {
+    let effect = |tool: &CatalogTool| match tool.effect {
+        EffectClass::Read => Some(Effect::Read),
+        EffectClass::Write => Some(Effect::Write),
+        EffectClass::Unknown => None,
+    };
+    let of = |server: &Arc<Server>| {
+        let tools = server.tools.iter().flatten();
+        let known = tools.filter_map(|(name, tool)| Some((name.clone(), effect(tool)?))).collect();
+        (server.name.clone(), known)
+    };
+    servers.iter().map(of).filter(|(_, tools): &(String, BTreeMap<_, _>)| !tools.is_empty()).collect()
+}
+
 /// How many names an error message lists.
 const LISTED: usize = 20;
 
@@ -209,11 +225,11 @@ impl Server {
     }
 
     /// What `tool/servers` says about it; `down` is why it is not there, if it is not.
-    pub fn summary(&self, down: Option<&str>) -> Json {
-        let description = match (self.short(), down.map(|why| one_line(why, SHORT))) {
+    pub fn summary(&self, away: Option<&str>) -> Json {
+        let description = match (self.short(), away.map(|why| one_line(why, SHORT))) {
             (text, None) => text,
-            (text, Some(why)) if text.is_empty() => format!("down: {why}"),
-            (text, Some(why)) => format!("{text} (down: {why})"),
+            (text, Some(why)) if text.is_empty() => why,
+            (text, Some(why)) => format!("{text} ({why})"),
         };
         json!({
             "name": self.name,
@@ -483,8 +499,8 @@ pub(crate) mod tests {
         );
         let cold = Server { name: "cold".to_owned(), ..Server::default() };
         assert_eq!(summary(&cold), "");
-        assert_eq!(cold.summary(Some("no key"))["description"], "down: no key");
+        assert_eq!(cold.summary(Some("down: no key"))["description"], "down: no key");
         let told = Server { description: "Files.".to_owned(), ..cold };
-        assert_eq!(told.summary(Some("no key"))["description"], "Files. (down: no key)");
+        assert_eq!(told.summary(Some("down: no key"))["description"], "Files. (down: no key)");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Catalog, CatalogTool, Server, WhyDown, one_line};
+use super::{Catalog, CatalogTool, Server, WhyDown, one_line, quoted};
 
 const HEADING: &str = "Configured upstream MCP servers:";
 
@@ -57,6 +57,12 @@ impl CatalogText {
         }
         let shown = catalog.with_remembered();
         let catalog = shown.as_ref().unwrap_or(catalog);
+        // In little room the names come first.
+        let odd = no_functions(catalog).filter(|odd| units(odd) <= most / 3).unwrap_or_default();
+        self.listing(catalog, most - units(&odd)) + &odd
+    }
+
+    fn listing(&self, catalog: &Catalog, most: usize) -> String {
         let whole = match self.mode {
             CatalogMode::Inline => self.whole(catalog, most),
             CatalogMode::Auto if self.is_small(catalog) => self.whole(catalog, most.min(self.max_chars)),
@@ -113,7 +119,22 @@ fn is_down(why: &WhyDown, width: usize) -> String {
 
 /// How to see the tools of a server, whether it is there by then or not.
 fn look(server: &Server) -> String {
-    format!("(dir '{}) lists its tools", server.name)
+    format!("(dir {}) lists its tools", quoted(&server.name))
+}
+
+/// A line about servers whose names cannot be written as those of functions.
+fn no_functions(catalog: &Catalog) -> Option<String> {
+    /// So many are named.
+    const NAMED: usize = 8;
+    let names = catalog.servers().iter().map(|server| server.name.as_str());
+    let odd: Vec<&str> = names.filter(|name| quoted(name).starts_with('"')).collect();
+    let first = quoted(odd.first()?);
+    let mut named: Vec<&str> = odd.iter().take(NAMED).copied().collect();
+    named.extend((odd.len() > NAMED).then_some("…"));
+    let named = named.join(", ");
+    Some(format!(
+        "\nOnly with (dir {first}), (tool/call {{:server {first} :tool \"…\" :args {{…}}}}): {named}."
+    ))
 }
 
 /// The names of servers in one line, and how many are missing.
@@ -387,5 +408,24 @@ Configured upstream MCP servers:
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.lines().all(|line| line.chars().count() < 140), "{text}");
         assert!(text.contains("server\\u0007"), "{text}");
+    }
+
+    #[test]
+    fn names_that_are_no_functions_are_told_with_what_works() {
+        let tools = [("ping", "Pings")];
+        let catalog = Catalog::new(["1password", "x@y", "git"].map(|name| server(name, "", &[], &tools)));
+        for mode in [CatalogMode::Inline, CatalogMode::Lazy] {
+            let text = CatalogText { mode, ..CatalogText::default() }.render(&catalog, MOST);
+            let told = "\nOnly with (dir \"1password\"), (tool/call {:server \"1password\" :tool \"…\" :args {…}}): \
+                        1password, x@y.";
+            assert!(text.ends_with(told) && units(&text) <= MOST, "{text}");
+        }
+        let cold = Server { name: "21st-dev".to_owned(), ..Server::default() };
+        let cold = CatalogText::default().render(&Catalog::new([Arc::new(cold)]), MOST);
+        assert!(cold.contains("- 21st-dev: (dir \"21st-dev\") lists its tools."), "{cold}");
+        for most in 0..400 {
+            let text = CatalogText::default().render(&catalog, most);
+            assert!(units(&text) <= most.max(60), "{most}: {text}");
+        }
     }
 }

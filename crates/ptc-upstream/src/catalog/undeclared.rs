@@ -20,6 +20,27 @@ impl CatalogTool {
     }
 }
 
+impl CatalogTool {
+    /// What stands behind the names of arguments that are missing: those that it takes, if others were given in their place.
+    pub(crate) fn instead(&self, args: &Map<String, Json>) -> String {
+        /// So many names are told, and characters of each.
+        const NAMED: (usize, usize) = (12, 60);
+        let schema = together::arguments(&self.def.input_schema);
+        let Some(declared) = schema.get("properties").and_then(Json::as_object) else { return String::new() };
+        let told = |names: Vec<&String>| {
+            let mut told: Vec<String> =
+                names.iter().take(NAMED.0).map(|name| super::one_line(name, NAMED.1)).collect();
+            told.extend((names.len() > NAMED.0).then(|| "…".to_owned()));
+            told.join(", ")
+        };
+        let strange: Vec<&String> = args.keys().filter(|name| !declared.contains_key(*name)).collect();
+        match strange.is_empty() {
+            true => String::new(),
+            false => format!("; it takes {}, not {}", told(declared.keys().collect()), told(strange)),
+        }
+    }
+}
+
 impl Root<'_> {
     fn undeclared(
         &self,

@@ -110,7 +110,9 @@ impl Question {
     /// The server whose tools must be listed before it can be answered; `Err` if all must.
     pub fn needs(&self) -> Needs<'_> {
         match self {
-            Question::Servers | Question::Apropos { load: false, .. } => Needs::Nothing,
+            // It says which are starting.
+            Question::Servers => Needs::Nothing,
+            Question::Apropos { load: false, .. } => Needs::Starting,
             Question::Apropos { load: true, .. } => Needs::All,
             Question::Dir { server, .. }
             | Question::DocServer { server }
@@ -125,6 +127,8 @@ impl Question {
 pub enum Needs<'q> {
     /// Nothing more than is.
     Nothing,
+    /// All servers that are being started.
+    Starting,
     /// All servers, as far as they can be reached.
     All,
     /// This server.
@@ -142,28 +146,57 @@ pub enum Reply {
     Wrong(String),
 }
 
-/// Why a server is not there, in a line; nothing of one that is, or of which nobody knows yet.
-pub type Down<'d> = &'d dyn Fn(&str) -> Option<String>;
+/// What is told of a server that is not there yet, and what to do.
+pub(crate) const STARTING: &str = "still starting: try again in a moment";
+
+/// Why nobody knows the tools of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// It is down, for this reason in a line.
+    Down(String),
+    /// It is being started.
+    Starting,
+}
+
+impl Away {
+    /// As it stands behind the name of the server.
+    fn words(&self) -> String {
+        match self {
+            Away::Down(why) => format!("down: {why}"),
+            Away::Starting => STARTING.to_owned(),
+        }
+    }
+}
+
+/// Why a server is not there; nothing of one that is, or that nobody has asked yet.
+pub type Absence<'d> = &'d dyn Fn(&str) -> Option<Away>;
 
 /// Answers a question from a catalog, in at most so many bytes.
-pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Down<'_>, most: usize) -> Reply {
+pub fn answer(
+    question: &Question,
+    catalog: &Catalog,
+    shapes: &Shapes,
+    away: Absence<'_>,
+    most: usize,
+) -> Reply {
     match question {
         Question::Servers => {
-            let why = |server: &Server| down(&server.name).filter(|_| server.tools.is_none());
-            let summary = |server: &Arc<Server>| server.summary(why(server).as_deref());
+            let why = |server: &Server| away(&server.name).filter(|_| server.tools.is_none());
+            let summary =
+                |server: &Arc<Server>| server.summary(why(server).map(|why| why.words()).as_deref());
             Reply::Found(fitted(catalog.servers().iter().map(summary), most))
         }
         Question::Apropos { query, limit, load } => {
-            let lines = search::apropos(catalog, query, *limit, *load, down).into_iter();
+            let lines = search::apropos(catalog, query, *limit, *load, away).into_iter();
             // The machine adds what it knows itself, within the same bytes.
             Reply::Found(json!({"found": fitted(lines.map(Json::String), most), "most": most}))
         }
         Question::Dir { server, limit, offset } => match find_server(catalog, server) {
-            Ok(server) => dir(server, down, *limit, *offset, most),
+            Ok(server) => dir(server, away, *limit, *offset, most),
             Err(reply) => reply,
         },
         Question::DocServer { server } => match catalog.server(server) {
-            Some(server) => whole(server_doc(server, down(&server.name).as_deref()).into(), most),
+            Some(server) => whole(server_doc(server, away(&server.name).as_ref()).into(), most),
             None => Reply::Wrong(format!(
                 "doc found nothing under '{}'; name a server ({}) or a tool as server/tool",
                 bounded(server),
@@ -171,6 +204,10 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Dow
             )),
         },
         Question::Doc { server, tool, hidden } => match find_tool(catalog, server, tool) {
+            Err(Reply::Nothing(reason)) => match away(server) {
+                Some(away) => whole(unknown(server, &away).into(), most),
+                None => Reply::Nothing(reason),
+            },
             Ok(tool) => {
                 let observed = shapes.observed(server, &tool.def.name);
                 let words = observed.map(|observed| (observed.shape.words(), observed.results));
@@ -194,11 +231,16 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, down: Dow
     }
 }
 
+/// What is told of a tool whose server is not there.
+fn unknown(server: &str, away: &Away) -> String {
+    format!("The tools of {server} are not known now ({}).", away.words())
+}
+
 /// The tools of a server, or one line that says why nobody knows them.
-fn dir(server: &Server, down: Down<'_>, limit: usize, offset: usize, most: usize) -> Reply {
+fn dir(server: &Server, away: Absence<'_>, limit: usize, offset: usize, most: usize) -> Reply {
     let Some(tools) = &server.tools else {
-        return match down(&server.name) {
-            Some(why) => Reply::Found(json!([format!("{} (down: {why})", server.name)])),
+        return match away(&server.name) {
+            Some(away) => Reply::Found(json!([format!("{} ({})", server.name, away.words())])),
             None => Reply::Nothing("upstream_unavailable"),
         };
     };

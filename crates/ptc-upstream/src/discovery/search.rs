@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use ptc_lisp::lexical::{Index, IndexEntry, IndexField, Query};
 use serde_json::{Map, Value as Json};
 
-use super::Down;
-use crate::catalog::{Catalog, CatalogTool, Server, one_line};
+use super::{Absence, Away, STARTING};
+use crate::catalog::{Catalog, CatalogTool, Server, one_line, quoted};
 
 /// How deep arguments are looked through, and how much is said of those of one tool.
 const DEPTH: usize = 3;
@@ -97,14 +97,14 @@ fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut IndexEn
 }
 
 /// The first lines for a question: tools that fit, best first, then servers whose tools are not known yet. Where nothing fits,
-/// one line that says so and names the servers; one that is down is no reason to leave that line out, and comes behind it
-/// with why it is down. With `only_tools` tools alone.
+/// one line that says so and names the servers; one that is down or being started is no reason to leave that line out, and
+/// comes behind it. With `only_tools` tools alone, and which servers were not there to be asked.
 pub fn apropos(
     catalog: &Catalog,
     question: &str,
     limit: usize,
     only_tools: bool,
-    down: Down<'_>,
+    away: Absence<'_>,
 ) -> Vec<String> {
     let query = Query::new(question);
     let known: Vec<(&Server, &CatalogTool)> = tools(catalog.servers()).collect();
@@ -113,50 +113,85 @@ pub fn apropos(
         let (server, tool) = known[number];
         format!("{}/{}", server.name, tool.entry())
     };
+    // Those that are only remembered.
+    let stands_in = |server: &&Server| server.tools.is_some() && away(&server.name) == Some(Away::Starting);
+    let all = || catalog.servers().iter().map(|server| &**server);
     if only_tools {
-        return found.into_iter().take(limit).map(line).collect();
+        let absent = all().filter(|server| server.tools.is_none() || stands_in(server));
+        let notes = Parted::of(absent.collect(), away).notes(false);
+        let room = limit.saturating_sub(notes.len()).max(1);
+        let mut lines: Vec<String> = found.into_iter().take(room).map(line).chain(notes).collect();
+        lines.truncate(limit);
+        return lines;
     }
-    let Unlisted { fitting, dark } = unlisted(catalog, &query);
-    let (dead, waiting) = parted(dark, down);
-    let (fitting_dead, fitting) = parted(fitting, down);
-    let notes: Vec<String> = [note(&waiting), note(&dead)].into_iter().flatten().collect();
+    let Unlisted { fitting, mut dark } = unlisted(catalog, &query);
+    dark.extend(all().filter(stands_in));
+    let (dark, fitting) = (Parted::of(dark, away), Parted::of(fitting, away));
+    let notes = dark.notes(true);
     // There is room for them, if for anything else as well.
     let room = limit.saturating_sub(notes.len()).max(1);
     let mut lines: Vec<String> = found.into_iter().take(room).map(line).collect();
     let left = room - lines.len();
-    lines.extend(fitting.into_iter().take(left).map(|(server, _)| hint(server, None)));
-    if lines.is_empty() && waiting.is_empty() && !catalog.servers().is_empty() {
+    let may_fit = fitting.unasked.iter().chain(&fitting.starting);
+    lines.extend(may_fit.take(left).map(|(server, away)| hint(server, away.as_ref())));
+    if lines.is_empty() && dark.unasked.is_empty() && !catalog.servers().is_empty() {
         lines.push(nothing(catalog, question));
     }
     let left = limit.saturating_sub(lines.len() + notes.len()).min(DOWN);
-    lines.extend(fitting_dead.into_iter().take(left).map(|(server, why)| hint(server, why.as_deref())));
+    lines.extend(fitting.down.iter().take(left).map(|(server, away)| hint(server, away.as_ref())));
     lines.extend(notes);
     lines.truncate(limit);
     lines
 }
 
-/// Servers with why they are down: those that are, and the others.
-type Told<'c> = Vec<(&'c Server, Option<String>)>;
+/// A server with why it is not there.
+type Told<'c> = (&'c Server, Option<Away>);
 
-fn parted<'c>(servers: Vec<&'c Server>, down: Down<'_>) -> (Told<'c>, Told<'c>) {
-    let told = servers.into_iter().map(|server| (server, down(&server.name)));
-    told.partition(|(_, why)| why.is_some())
+/// Servers whose tools are not known, by why that is so.
+#[derive(Default)]
+struct Parted<'c> {
+    unasked: Vec<Told<'c>>,
+    starting: Vec<Told<'c>>,
+    down: Vec<Told<'c>>,
 }
 
-/// One line for all servers of which nothing else is known, with why they are down if they are.
-fn note(servers: &Told<'_>) -> Option<String> {
-    let (first, why) = servers.first()?;
-    if servers.len() == 1 {
-        return Some(hint(first, why.as_deref()));
+impl<'c> Parted<'c> {
+    fn of(servers: Vec<&'c Server>, away: Absence<'_>) -> Parted<'c> {
+        let mut parted = Parted::default();
+        for server in servers {
+            let away = away(&server.name);
+            let part = match &away {
+                None => &mut parted.unasked,
+                Some(Away::Starting) => &mut parted.starting,
+                Some(Away::Down(_)) => &mut parted.down,
+            };
+            part.push((server, away));
+        }
+        parted
     }
-    let named = servers.iter().map(|(server, why)| match why {
-        Some(why) => format!("{} ({})", server.name, one_line(why, SHORTLY)),
-        None => server.name.clone(),
+
+    /// One line for all of each kind; also for those that nobody has asked, if wanted.
+    fn notes(&self, unasked: bool) -> Vec<String> {
+        let unasked = if unasked { note(&self.unasked) } else { None };
+        [unasked, note(&self.starting), note(&self.down)].into_iter().flatten().collect()
+    }
+}
+
+/// One line for servers that are not there for a reason of one kind.
+fn note(servers: &[Told<'_>]) -> Option<String> {
+    let (first, away) = servers.first()?;
+    if servers.len() == 1 {
+        return Some(hint(first, away.as_ref()));
+    }
+    let named = servers.iter().map(|(server, away)| match away {
+        Some(Away::Down(why)) => format!("{} ({})", server.name, one_line(why, SHORTLY)),
+        _ => server.name.clone(),
     });
-    let named = named.collect::<Vec<_>>().join(", ");
-    Some(match why {
-        Some(_) => format!("down: {named}; (dir '{}) tries again", first.name),
-        None => format!("tools not loaded: {named}; (dir '{}) lists those of one", first.name),
+    let (named, first) = (named.collect::<Vec<_>>().join(", "), quoted(&first.name));
+    Some(match away {
+        Some(Away::Down(_)) => format!("down: {named}; (dir {first}) tries again"),
+        Some(Away::Starting) => format!("{STARTING}: {named}"),
+        None => format!("tools not loaded: {named}; (dir {first}) lists those of one"),
     })
 }
 
@@ -186,14 +221,16 @@ fn unlisted<'c>(catalog: &'c Catalog, query: &Query) -> Unlisted<'c> {
     }
 }
 
-/// A server whose tools are not known yet, and why if it is down.
-fn hint(server: &Server, down: Option<&str>) -> String {
-    let description = server.said(80);
+/// A server whose tools are not known yet, and why.
+fn hint(server: &Server, away: Option<&Away>) -> String {
+    let (description, quoted) = (server.said(80), quoted(&server.name));
     let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
-    match down {
-        Some(why) => format!("{}{what} (down: {why}; (dir '{}) tries again)", server.name, server.name),
-        None => format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name),
-    }
+    let why = match away {
+        Some(Away::Down(why)) => format!("down: {why}; (dir {quoted}) tries again"),
+        Some(Away::Starting) => STARTING.to_owned(),
+        None => format!("tools not loaded; (dir {quoted}) lists them"),
+    };
+    format!("{}{what} ({why})", server.name)
 }
 
 /// That nothing fits, and where to look instead.
@@ -202,7 +239,7 @@ fn nothing(catalog: &Catalog, question: &str) -> String {
     let mut names: Vec<&str> =
         catalog.servers().iter().take(NAMED).map(|server| server.name.as_str()).collect();
     let first = names.first().copied().unwrap_or_default();
-    let lists = format!("(dir '{first}) lists the tools of one");
+    let lists = format!("(dir {}) lists the tools of one", quoted(first));
     if catalog.servers().len() > NAMED {
         names.push("…");
     }

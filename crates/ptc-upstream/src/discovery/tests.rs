@@ -120,7 +120,7 @@ fn a_server_that_is_down_says_why_wherever_it_is_asked_for() {
     };
     let ask = |asked: Json| {
         let question = Question::parse(&asked).expect("a question");
-        answer(&question, &catalog, &Shapes::default(), &down, MOST)
+        answer(&question, &catalog, &Shapes::default(), &|name| down(name).map(Away::Down), MOST)
     };
     let Reply::Found(servers) = ask(json!({"op": "servers"})) else { panic!("there are servers") };
     let said: Vec<&Json> =
@@ -310,7 +310,7 @@ fn servers_that_are_down_do_not_hide_that_nothing_fits_and_say_why() {
     let found = |query: &str, down: &[&str]| -> Vec<String> {
         let asked = json!({"op": "apropos", "query": query, "limit": 8});
         let question = Question::parse(&asked).expect("a question");
-        let down = |name: &str| down.contains(&name).then(|| why.to_owned());
+        let down = |name: &str| down.contains(&name).then(|| Away::Down(why.to_owned()));
         let Reply::Found(answer) = answer(&question, &catalog, &Shapes::default(), &down, MOST) else {
             panic!("{query}")
         };
@@ -328,4 +328,60 @@ fn servers_that_are_down_do_not_hide_that_nothing_fits_and_say_why() {
     assert_eq!(found("read", &["gone", "late"])[0], "fs/read - Reads");
     let letters = format!("mail - Letters (down: {why}; (dir 'mail) tries again)");
     assert!(found("letters", &["gone", "late", "mail"]).contains(&letters));
+}
+
+#[test]
+fn servers_that_are_starting_are_named_beside_what_was_found() {
+    let remembered = server("notes", "", &[], &[("take_note", "Writes a note down")]);
+    let catalog = Catalog::new([
+        server("fs", "Files", &[], &[("read", "Reads a file")]),
+        cold("git", ""),
+        cold("mail", "Letters"),
+        cold("time", ""),
+        remembered,
+    ]);
+    let away = |name: &str| (name != "fs").then_some(Away::Starting);
+    let ask = |asked: Json| {
+        answer(&Question::parse(&asked).expect("a question"), &catalog, &Shapes::default(), &away, MOST)
+    };
+    let found = |query: &str, load: bool| -> Vec<String> {
+        let Reply::Found(answer) = ask(json!({"op": "apropos", "query": query, "load": load})) else {
+            panic!("{query}")
+        };
+        serde_json::from_value(answer["found"].clone()).expect("lines")
+    };
+    let starting = "still starting: try again in a moment";
+    let all = format!("{starting}: git, time, notes");
+    let nothing =
+        "no tool fits \"zebra\"; servers: fs, git, mail, notes, time; (dir 'fs) lists the tools of one";
+    assert_eq!(found("read a file", false), ["fs/read - Reads a file", &all]);
+    assert_eq!(found("zebra", false), [nothing, &all], "others that start are no reason not to say it");
+    assert_eq!(found("letters", false), [format!("mail - Letters ({starting})"), all.clone()]);
+    assert_eq!(
+        found("take a note", false)[0],
+        "notes/take_note - Writes a note down",
+        "what it had when it was last there"
+    );
+    assert_eq!(found("zebra", true), [format!("{starting}: git, mail, notes, time")], "with the tools alone");
+    let Reply::Found(servers) = ask(json!({"op": "servers"})) else { panic!("there are servers") };
+    let said: Vec<&str> = servers
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["description"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(said, ["Files", starting, &format!("Letters ({starting})"), "take_note", starting]);
+    for (asked, told) in [
+        (
+            json!({"op": "doc", "ref": "git/git_lgo"}),
+            format!("The tools of git are not known now ({starting})."),
+        ),
+        (
+            json!({"op": "doc", "ref": "git"}),
+            "git\nIts tools are not known: it is still starting. (dir 'git) tries again.".to_owned(),
+        ),
+    ] {
+        assert_eq!(ask(asked), Reply::Found(told.into()));
+    }
+    assert_eq!(ask(json!({"op": "dir", "ref": "git"})), Reply::Found(json!([format!("git ({starting})")])));
 }

@@ -16,9 +16,9 @@ use super::ledger::{CatalogOp, End};
 use super::unsent::{self, Before};
 use super::upstream::{FoundTool, Upstream};
 use crate::call::{self, CallRequest, raise, select};
-use crate::catalog::CatalogTool;
+use crate::catalog::{CatalogTool, Server};
 use crate::config::EffectClass;
-use crate::discovery::{self, Needs, Question, Reply};
+use crate::discovery::{self, Away, Needs, Question, Reply, STARTING};
 use crate::ledger::{Overview, json_bytes};
 use crate::model::{Allowance, Block, Fault, Reason};
 use crate::outcome::{Unknown, Why, is_known};
@@ -54,17 +54,17 @@ fn with_cure(mut fault: Fault, upstream: &Upstream, tool: &CatalogTool, time: Du
             true => "\"request_timeout_ms\" of the upstream",
             false => "\"call_timeout_ms\" of the upstream, or --upstream-call-timeout-ms for all,",
         };
-        let (name, tool) = (&upstream.config.name, crate::catalog::one_line(&tool.def.name, 120));
-        tracing::warn!(upstream = %name, tool = %tool, "{}; {setting} gives it more time", fault.message);
-        fault.message.push_str("; ask for less in one call");
+        let (name, called) = (&upstream.config.name, crate::catalog::one_line(&tool.def.name, 120));
+        tracing::warn!(upstream = %name, tool = %called, "{}; {setting} gives it more time", fault.message);
+        // A call that may have changed something is not to be made again in another way.
+        if tool.effect == EffectClass::Read {
+            fault.message.push_str("; ask for less in one call");
+        }
     }
     fault
 }
 
-/// What is told of a server that is not there yet, and what to do.
-const STARTING: &str = "still starting: try again in a moment";
-
-fn is_starting(fault: &Fault) -> bool {
+fn says_starting(fault: &Fault) -> bool {
     fault.message.ends_with(STARTING)
 }
 
@@ -186,8 +186,8 @@ impl Run {
                 let given = self.ask_once(line, upstream, &tool, args, journal, identity).await;
                 return given.map_err(Stop::from);
             }
-            // Nothing is written down here. A tool of which nobody says that it writes fails as one that reads.
-            (Ok((upstream, tool, args)), _) if tool.effect == EffectClass::Write => {
+            // Nothing is written down here. A tool of which nobody says what it does may write.
+            (Ok((upstream, tool, args)), _) if tool.effect != EffectClass::Read => {
                 let (server, tool_name) = (&upstream.config.name, &tool.def.name);
                 let called_ms = Some(ptc_host::now_ms());
                 let call = Unknown { server, tool: tool_name, identity: None, called_ms };
@@ -467,15 +467,26 @@ impl Run {
         let mut starting = false;
         match question.needs() {
             Needs::Nothing => {}
+            Needs::Starting => {
+                let seen = self.view();
+                let is_unknown = |server: &&Arc<Server>| server.remembered.is_none();
+                let starting = seen.servers().iter().filter(|server| self.is_starting(&server.name));
+                let names: Vec<&str> =
+                    starting.filter(is_unknown).map(|server| server.name.as_str()).collect();
+                self.list(&names).await;
+            }
             Needs::All => {
-                let servers = self.view();
-                join_all(servers.servers().iter().map(|server| self.listed(&server.name))).await;
+                let seen = self.view();
+                let names: Vec<&str> = seen.servers().iter().map(|server| server.name.as_str()).collect();
+                self.list(&names).await;
             }
             // Whether it is there at all is found out when the question is answered.
-            Needs::Server(name) => starting = self.listed(name).await.is_err_and(|fault| is_starting(&fault)),
+            Needs::Server(name) => {
+                starting = self.listed(name).await.is_err_and(|fault| says_starting(&fault))
+            }
         }
         let (catalog, most) = (self.view(), self.caps.max_catalog_bytes);
-        let down = |server: &str| self.down(server);
+        let away = |server: &str| self.away(server);
         if let Question::Dir { server, .. } = &question
             && starting
             && catalog.server(server).is_some()
@@ -484,18 +495,34 @@ impl Run {
         }
         // A search looks at no shapes, and may take longer than others should wait for them.
         if matches!(question, Question::Apropos { .. }) {
-            return discovery::answer(&question, &catalog, &Shapes::default(), &down, most);
+            let remembered = catalog.with_remembered();
+            let catalog = remembered.as_ref().unwrap_or(&catalog);
+            return discovery::answer(&question, catalog, &Shapes::default(), &away, most);
         }
         let shapes = self.runtime.shapes();
-        discovery::answer(&question, &catalog, shapes.of(&self.owner), &down, most)
+        discovery::answer(&question, &catalog, shapes.of(&self.owner), &away, most)
+    }
+
+    /// Lists the tools of these servers, side by side, where they are not known. What cannot be had is told by whoever asks
+    /// for it.
+    pub(super) async fn list(&self, servers: &[&str]) {
+        join_all(servers.iter().map(|server| self.listed(server))).await;
     }
 
     /// Why a server is not there, if this run may know of it.
-    fn down(&self, server: &str) -> Option<String> {
+    fn away(&self, server: &str) -> Option<Away> {
         let upstream = self.runtime.upstream(server)?;
         let credentials = upstream.credentials();
-        let may_reach = self.policy.grants.reaches(credentials.iter().map(String::as_str));
-        upstream.down().filter(|_| may_reach)
+        if !self.policy.grants.reaches(credentials.iter().map(String::as_str)) {
+            return None;
+        }
+        let down = upstream.down().map(Away::Down);
+        down.or_else(|| self.is_starting(server).then_some(Away::Starting))
+    }
+
+    /// Whether a server is being started by the runtime itself.
+    fn is_starting(&self, server: &str) -> bool {
+        self.runtime.starting().any(|upstream| upstream.config.name == server)
     }
 
     fn note(&self, asked: Json, reply: &Reply, began: Instant) {
@@ -531,7 +558,7 @@ pub(super) fn arguments(
     let missing = tool.missing(&args);
     if !missing.is_empty() {
         let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
-        return Err(Stop::Wrong(request.missing_args(&missing)));
+        return Err(Stop::Wrong(request.missing_args(&missing) + &tool.instead(&args)));
     }
     match upstream.client.refuses(&tool.def.name, &args) {
         Some(why) => Err(Stop::Wrong(request.rejected(&why))),

@@ -218,6 +218,19 @@ impl RunContext {
         }
     }
 
+    /// Lists the tools of servers whose names are written in a program, so that a call of what they do not have is told before
+    /// anything runs. What cannot be listed is told where it is called.
+    pub async fn look_up_named(&self, manifest: &Manifest) {
+        let planned = effects::plan(manifest, &self.catalog(), &self.0.policy);
+        let servers: Vec<String> = effects::named_unlisted(&planned).into_iter().collect();
+        self.list(&servers).await;
+    }
+
+    /// Lists the tools of these servers, side by side, for as long as a call of them may wait.
+    pub async fn list(&self, servers: &[String]) {
+        self.0.list(&servers.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    }
+
     pub(super) fn run(&self) -> &Run {
         &self.0
     }

@@ -130,6 +130,8 @@ pub struct Runtime {
     /// How often the catalog changed.
     changes: watch::Sender<u64>,
     closed: CancellationToken,
+    /// Whether it starts upstreams by itself.
+    in_background: bool,
     shapes: Mutex<ByOwner>,
     shapes_file: Option<PathBuf>,
     saved: Mutex<Instant>,
@@ -189,6 +191,7 @@ impl Runtime {
             catalog: RwLock::default(),
             changes: watch::Sender::new(0),
             closed: CancellationToken::new(),
+            in_background: options.in_background,
             shapes: Mutex::new(ByOwner::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default())),
             shapes_file: options.shapes,
             saved: Mutex::new(Instant::now()),
@@ -326,6 +329,14 @@ impl Runtime {
         self.closed.cancel();
         join_all(self.upstreams.iter().map(|upstream| upstream.client.close())).await;
         self.save_shapes();
+    }
+
+    /// The upstreams that it is starting, and that have not failed to.
+    fn starting(&self) -> impl Iterator<Item = &Upstream> {
+        let upstreams: &[Upstream] = if self.in_background { &self.upstreams } else { &[] };
+        let is_starting =
+            |upstream: &&Upstream| upstream.known().server.tools.is_none() && upstream.down().is_none();
+        upstreams.iter().filter(is_starting)
     }
 
     fn upstream(&self, name: &str) -> Option<&Upstream> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ptc_lisp::analyze::{Servers, closest};
-use ptc_lisp::prelude::{Effect, Offer, Prelude, Upstreams};
+use ptc_lisp::prelude::{Effect, Grants as Needs, Offer, Operation, Prelude, Upstreams};
 
 use super::RunContext;
 use super::upstream::FoundTool;
@@ -47,6 +47,22 @@ impl RunContext {
         if !self.is_settled(servers) {
             self.run().runtime.reach(servers).await;
         }
+    }
+
+    /// Has tools that a prelude requires and that are not there taken up as soon as their servers have them, although a
+    /// catalog is frozen. True if servers are to be looked at again for that.
+    pub fn take_up(&self, prelude: &Prelude) -> bool {
+        let missing = prelude.missing(&Needs { tools: &[], upstreams: Some(self) });
+        let late = missing.iter().filter(|one| one.offer == Some(Offer::UnknownTool));
+        let mut again = false;
+        for one in late {
+            if let Operation::Upstream { server, tool } = &one.operation
+                && let Some(upstream) = self.run().runtime.upstream(server)
+            {
+                again |= upstream.await_tool(tool);
+            }
+        }
+        again
     }
 
     /// A look at these servers, where it is not known for certain which tools they have.

@@ -1,13 +1,13 @@
 //! One upstream of a runtime: its client, and what is known of its tools. Listing happens once for all who ask
 //! at the same time; definitions are compared with pins, secrets are covered, and only then anybody sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::remember;
-use crate::catalog::{CatalogTool, Server, one_line, purpose, shortened};
+use crate::catalog::{CatalogTool, Server, one_line, purpose, same_name, shortened};
 use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -18,6 +18,9 @@ use crate::redact::Redactor;
 
 /// A server that could not be reached is not tried again for so long by those who only want to know whether it is there.
 const LATELY: Duration = Duration::from_secs(5);
+
+/// The generation of tools that must be listed again whatever the client says.
+const UNKNOWN_GENERATION: u64 = u64::MAX;
 
 /// Characters of why it could not.
 const WHY: usize = 300;
@@ -33,6 +36,8 @@ pub(super) struct Upstream {
     listing: tokio::sync::Mutex<()>,
     /// Where it is kept what it offers.
     kept: Option<PathBuf>,
+    /// Tools that it has not had and that are taken up when it has them, although its catalog is frozen.
+    awaited: Mutex<BTreeSet<String>>,
 }
 
 /// What is known of the tools of an upstream.
@@ -95,6 +100,7 @@ impl Upstream {
             known: RwLock::new(known),
             listing: tokio::sync::Mutex::new(()),
             kept,
+            awaited: Mutex::default(),
         }
     }
 
@@ -207,6 +213,16 @@ impl Upstream {
         known.server.tools.is_some() && known.generation == self.client.generation()
     }
 
+    /// Has a tool taken up that is not there, as soon as it is. True if it was not awaited before: then it may be there
+    /// already, and the tools are to be listed once more.
+    pub fn await_tool(&self, tool: &str) -> bool {
+        let is_new = self.awaited.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
+        if is_new {
+            self.known.write().unwrap_or_else(PoisonError::into_inner).generation = UNKNOWN_GENERATION;
+        }
+        is_new
+    }
+
     /// Whether another look at it would tell nothing new: its tools are known for certain, or it was just tried.
     pub fn is_settled(&self) -> bool {
         let tried = |known: &Known| known.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < LATELY);
@@ -253,7 +269,8 @@ impl Upstream {
             for (tool, why) in &all {
                 tracing::warn!(upstream = %name, tool = %self.redactor.redact_str(tool), "{why}");
             }
-            return Known { withheld: Arc::new(all), ..before };
+            let known = Known { withheld: Arc::new(all), ..before };
+            return self.with_awaited(known, tools, standard);
         }
         let differences =
             standard.pins.as_ref().map(|(pins, _)| pins.compare(name, &tools)).unwrap_or_default();
@@ -293,6 +310,28 @@ impl Upstream {
             generation: 0,
             failed: None,
         }
+    }
+
+    /// What is known, with tools that were awaited and are there now. With pins nothing is added that nobody has looked at.
+    fn with_awaited(&self, mut known: Known, tools: Vec<ToolDef>, standard: &Standard) -> Known {
+        let awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_late = |tool: &ToolDef| {
+            !known.hashes.contains_key(&tool.name) && awaited.iter().any(|name| same_name(name, &tool.name))
+        };
+        let late = tools.into_iter().enumerate().filter(|(_, tool)| is_late(tool) && standard.pins.is_none());
+        let late: Vec<(usize, ToolDef)> = late.collect();
+        if late.is_empty() {
+            return known;
+        }
+        let (mut server, mut hashes) = ((*known.server).clone(), (*known.hashes).clone());
+        for (place, tool) in late {
+            hashes.insert(tool.name.clone(), pins::hash(&tool));
+            let tool = self.tool(tool, place);
+            tracing::info!(upstream = %self.config.name, tool = %tool.def.name, "is there now, and taken up");
+            server.tools.get_or_insert_default().insert(tool.def.name.clone(), Arc::new(tool));
+        }
+        (known.server, known.hashes) = (Arc::new(server), Arc::new(hashes));
+        known
     }
 
     /// What the operator says it is for, else what it says itself.

@@ -127,3 +127,34 @@ async fn servers_are_looked_at_again_when_they_change_or_end() {
     assert!(context.is_settled(servers), "it was just tried");
     assert_eq!(server.calls(), calls, "nothing was called");
 }
+
+/// What nobody declares is what upstreams say, and the same wherever it is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_effect_of_an_export_is_that_of_the_operations_behind_it_wherever_it_is_told() {
+    let tools = ["get", "write_row", "guess"].map(|name| (name, json!({})));
+    let crm = Fixture::new("crm", &tools, |tool, _| structured(json!(tool)));
+    let runtime = crate::fixture::start(&[&crm]).await;
+    let source = r#"(ns api {:visibility :prompt})
+        (defn reads "R." [] (crm/get {})) (defn writes "W." [] (crm/get {}) (crm/write-row {}))
+        (defn nobody-knows "N." [] (crm/guess {})) (defn said "S." {:effect :read} [] (crm/write_row {}))"#;
+    let prelude = Arc::new(Prelude::compile_text(source).expect("it is right"));
+    let context = open(&runtime);
+    let inventory = prelude.inventory(Some(&context)).expect("all are for prompts");
+    for (name, effect) in
+        [("reads", Some("read")), ("writes", Some("write")), ("nobody-knows", None), ("said", Some("read"))]
+    {
+        let program = format!("[(:effect (meta 'api/{name})) (doc 'api/{name}) (doc 'ptc/prelude)]");
+        let program = context.attach(Program::new(program).prelude(prelude.clone()));
+        let outcome = Pool::global().run(program).await;
+        let told = &outcome.json;
+        assert!(outcome.result.is_ok(), "{name}: {:?}", outcome.result);
+        assert_eq!(told[0], effect.unwrap_or("unknown"), "{name}");
+        let doc = told[1].as_str().unwrap_or_default();
+        let line = effect.map(|effect| format!("Effect: {effect}"));
+        assert!(line.as_ref().map_or(!doc.contains("Effect:"), |line| doc.contains(line)), "{doc}");
+        assert_eq!(told[2], inventory, "{name}");
+        let listed =
+            effect.map_or_else(|| format!("({name}) — "), |effect| format!("({name}) [{effect}] — "));
+        assert!(inventory.contains(&listed), "{inventory}");
+    }
+}

@@ -387,7 +387,7 @@ async fn a_write_without_an_answer_names_server_tool_and_identity_and_a_read_onl
     });
     let runtime = start(&[&world]).await;
     for (tool, cause) in [
-        ("write_late", "(timeout: no answer within 5 ms; "),
+        ("write_late", "(timeout: no answer within 5 ms)"),
         ("write_cut", "(stream_closed_before_response: the stream ended)"),
         ("write_down", "(upstream_unavailable: http 503)"),
     ] {

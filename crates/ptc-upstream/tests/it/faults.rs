@@ -223,12 +223,14 @@ async fn programs_see_the_documented_reasons_and_go_on() {
     let told = ":auth_failed :rate_limited :upstream_unavailable :stream_closed_before_response :stream_closed_before_response";
     let plain = HttpServer::start(&["--all-tools"]);
     let modern = HttpServer::start(&["--all-tools", "--modern", "--sse"]);
-    for (upstream, only, reasons) in [
+    for (mut upstream, only, reasons) in [
         (faulty(&["--all-tools"]), "", ""),
         (faulty(&["--all-tools", "--modern"]), "", ""),
         (plain.upstream(), http, told),
         (modern.upstream(), http, told),
     ] {
+        // Calls of tools that may write are told otherwise.
+        upstream["effects"] = json!({"*": "read"});
         let value = json!({"credentials": {"token": {"source": "literal", "value": SECRET}}, "upstreams": {"x": upstream}});
         let config = Config::from_value(value, std::path::Path::new("")).unwrap();
         let lookup = |name: &str| {

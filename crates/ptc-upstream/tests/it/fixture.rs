@@ -36,12 +36,12 @@ struct Inner {
     generation: AtomicUsize,
     broken: Mutex<Option<Fault>>,
     /// Whether it says nothing when it is asked for its tools.
-    silent: bool,
+    silent: tokio::sync::watch::Sender<bool>,
     about: Option<About>,
 }
 
 impl Fixture {
-    /// Tools with their schemas; all read unless their name begins with `write`.
+    /// Tools with their schemas; all read unless their name begins with `write`, or with `guess`: these say nothing.
     pub fn new(
         name: &str,
         tools: &[(&str, Json)],
@@ -51,9 +51,10 @@ impl Fixture {
             name: (*name).to_owned(),
             description: format!("The tool {name}"),
             input_schema: object(schema.clone()),
-            annotations: object(match name.starts_with("write") {
-                true => json!({"destructiveHint": true}),
-                false => json!({"readOnlyHint": true}),
+            annotations: object(match *name {
+                write if write.starts_with("write") => json!({"destructiveHint": true}),
+                guess if guess.starts_with("guess") => json!({}),
+                _ => json!({"readOnlyHint": true}),
             }),
             ..ToolDef::default()
         });
@@ -76,7 +77,7 @@ impl Fixture {
             lists: AtomicUsize::new(0),
             generation: AtomicUsize::new(1),
             broken: Mutex::default(),
-            silent: false,
+            silent: tokio::sync::watch::Sender::new(false),
             about: None,
         }))
     }
@@ -87,10 +88,15 @@ impl Fixture {
         self
     }
 
-    /// It never tells its tools.
-    pub fn silent(mut self) -> Fixture {
-        Arc::get_mut(&mut self.0).expect("it is new").silent = true;
+    /// It does not tell its tools before it speaks.
+    pub fn silent(self) -> Fixture {
+        self.0.silent.send_replace(true);
         self
+    }
+
+    /// From now on it tells its tools.
+    pub fn speak(&self) {
+        self.0.silent.send_replace(false);
     }
 
     /// It was not reached yet.
@@ -142,9 +148,8 @@ impl Client for Fixture {
     fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
         Box::pin(async move {
             self.0.lists.fetch_add(1, Ordering::SeqCst);
-            if self.0.silent {
-                std::future::pending::<()>().await;
-            }
+            let mut silent = self.0.silent.subscribe();
+            silent.wait_for(|silent| !silent).await.expect("it is there");
             let broken = self.0.broken.lock().expect("no panics").clone();
             broken.map_or_else(|| Ok(self.0.tools.lock().expect("no panics").clone()), Err)
         })

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Pool, Program};
+use ptc_lisp::Limits;
+use ptc_lisp::machine::Machine;
+use ptc_lisp::prelude::{Offer, Prelude, Upstreams as _};
 use ptc_upstream::catalog::{CatalogMode, CatalogText};
 use ptc_upstream::client::About;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Block, Fault, Payload, Reason};
+use ptc_upstream::model::{Block, Fault, Payload, Reason, ToolDef};
 use ptc_upstream::pins::Pins;
 use ptc_upstream::{Caps, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError};
 use serde_json::{Value as Json, json};
@@ -93,6 +96,7 @@ async fn r5_4_faults_of_the_program_raise_with_the_texts_of_the_contract() {
         ("(tool/call {:server \"gone\" :tool \"get\"})", "no upstream 'gone' configured"),
         ("(tool/call {:server \"s\" :tool \"gone\"})", "no tool 'gone' in upstream 's'"),
         ("(tool/call {:server \"s\" :tool \"get\"})", "tool 's.get' rejected args: missing required args id"),
+        ("(s/get {:row 1})", "missing required args id; it takes id, page-size, not row"),
         (
             "(pmap tool/call [{:server \"s\" :tool \"text\"} {:server \"s\" :tool \"gone\"}])",
             "no tool 'gone'",
@@ -158,24 +162,32 @@ async fn r5_5_every_call_is_in_the_account() {
 
 #[tokio::test]
 async fn calls_that_are_given_up_stay_in_the_account() {
-    let stuck = Fixture::new("s", &[("write_slowly", json!({}))], |_, _| text("")).stuck();
+    let tools = ["write_slowly", "guess", "get"].map(|name| (name, json!({})));
+    let stuck = Fixture::new("s", &tools, |_, _| text("")).stuck();
     let runtime = start(&[&stuck]).await;
-    let mut calls = Vec::new();
-    // On a busy machine its time may be over before the call is made.
-    for ms in [300, 3_000, 30_000] {
-        let context = open(&runtime);
-        let program = Program::new("(tool/call 's/write_slowly)").timeout(Duration::from_millis(ms));
-        let outcome = Pool::global().run(context.attach(program)).await;
-        assert_eq!(outcome.result.expect_err("it is late").kind.reason(), "timeout");
-        calls = context.finish().calls;
-        if !calls.is_empty() {
-            break;
+    let sent = |tool: &str| format!("outcome unknown: s/{tool}, called at 2");
+    for (tool, effect, reason, told) in [
+        ("write_slowly", "write", Reason::OutcomeUnknown, sent("write_slowly")),
+        ("guess", "unknown", Reason::OutcomeUnknown, sent("guess")),
+        ("get", "read", Reason::RunContextClosed, "the program ended before the answer came".to_owned()),
+    ] {
+        let mut calls = Vec::new();
+        // On a busy machine its time may be over before the call is made.
+        for ms in [300, 3_000, 30_000] {
+            let context = open(&runtime);
+            let source = format!("(tool/call 's/{tool})");
+            let program = Program::new(source).timeout(Duration::from_millis(ms));
+            let outcome = Pool::global().run(context.attach(program)).await;
+            assert_eq!(outcome.result.expect_err("it is late").kind.reason(), "timeout");
+            calls = context.finish().calls;
+            if !calls.is_empty() {
+                break;
+            }
         }
+        assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(reason), effect));
+        let error = calls[0].error.as_deref().unwrap_or_default();
+        assert!(error.starts_with(&told), "{error}");
     }
-    assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(Reason::OutcomeUnknown), "write"));
-    let told = calls[0].error.as_deref().unwrap_or_default();
-    assert!(told.starts_with("outcome unknown: s/write_slowly, called at 2"), "{told}");
-    assert!(told.contains("Z, was sent, and the program ended"), "{told}");
 }
 
 #[tokio::test]
@@ -204,7 +216,8 @@ async fn r4_8_a_frozen_catalog_is_made_at_start_or_not_at_all() {
         "{:ok false, :reason :upstream_unavailable, :message \"command not found: bad\"}"
     );
     assert_eq!(value(&open(&runtime), "(dir 'bad)").await, "[\"bad (down: command not found: bad)\"]");
-    assert_eq!(value(&open(&runtime), "(doc 'bad/t)").await, "nil");
+    let told = "\"The tools of bad are not known now (down: command not found: bad).\"";
+    assert_eq!(value(&open(&runtime), "(doc 'bad/t)").await, told);
     let said = value(&open(&runtime), "(:description (first (tool/servers)))").await;
     assert_eq!(said, "\"down: command not found: bad\"");
     let lazy = CatalogText { mode: CatalogMode::Lazy, ..CatalogText::default() };
@@ -476,17 +489,47 @@ async fn tools_that_are_not_as_pinned_are_held_back() {
     std::fs::remove_dir_all(folder).expect("it was written");
 }
 
+/// A tool that does not say what it does counts as one that writes, whether or not calls are written down.
 #[tokio::test]
-async fn an_answer_that_nobody_can_read_leaves_open_what_a_write_did() {
-    let broken = Fixture::new("s", &[("write_it", json!({})), ("get", json!({}))], |_, _| {
-        Err(Fault::unreadable("malformed JSON response"))
-    });
-    let runtime = start(&[&broken]).await;
-    let call = |tool: &str| format!("(let [r (tool/call 's/{tool})] [(:reason r) (:message r)])");
-    assert_eq!(value(&open(&runtime), &call("get")).await, "[:upstream_error \"malformed JSON response\"]");
-    let told = value(&open(&runtime), &call("write_it")).await;
-    assert!(told.starts_with("[:outcome_unknown \"outcome unknown: s/write_it, called at "), "{told}");
-    assert!(told.contains("Z, was sent, and its answer"), "{told}");
+async fn the_outcome_of_a_call_that_may_write_is_unknown_if_it_was_sent_and_no_answer_is_known() {
+    let tools = ["write_it", "guess", "get"].map(|name| (name, json!({})));
+    let silent = [
+        (Fault::new(Reason::Timeout, "no answer within 5000 ms"), "timeout: no answer within 5000 ms"),
+        (Fault::new(Reason::UpstreamUnavailable, "it crashed"), "upstream_unavailable: it crashed"),
+        (
+            Fault::new(Reason::StreamClosedBeforeResponse, "it ended"),
+            "stream_closed_before_response: it ended",
+        ),
+        (Fault::unreadable("malformed JSON response"), "malformed JSON response"),
+    ];
+    let refused = [
+        Fault::new(Reason::UpstreamUnavailable, "it never came up").before_sending(),
+        Fault::new(Reason::UpstreamError, "no such row"),
+        Fault::new(Reason::RateLimited, "slow down"),
+    ];
+    let by_call = |tool: &str| format!("(let [r (tool/call 's/{tool})] [(name (:reason r)) (:message r)])");
+    let by_name = |tool: &str| {
+        format!("(try (s/{tool}) (catch Exception e [(name (:reason (ex-data e))) (ex-message e)]))")
+    };
+    let expected = silent.iter().map(|(fault, told)| (fault, Some(*told)));
+    for (fault, unknown) in expected.chain(refused.iter().map(|fault| (fault, None))) {
+        let given = fault.clone();
+        let runtime = start(&[&Fixture::new("s", &tools, move |_, _| Err(given.clone()))]).await;
+        for tool in ["write_it", "guess", "get"] {
+            for source in [by_call(tool), by_name(tool)] {
+                let told = run(&open(&runtime), &source).await.json;
+                let (reason, message) = (&told[0], told[1].as_str().unwrap_or_default());
+                match unknown.filter(|_| tool != "get") {
+                    Some(cause) => {
+                        assert_eq!(reason, "outcome_unknown", "{source}: {told}");
+                        assert!(message.contains(&format!("s/{tool}, called at 2")), "{told}");
+                        assert!(message.contains(&format!("({cause})")), "{told}");
+                    }
+                    None => assert_eq!(reason, fault.reason.name(), "{source}: {told}"),
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -557,4 +600,94 @@ async fn a_server_that_never_lists_its_tools_takes_no_longer_than_a_call() {
         value(&context, source).await,
         "[nil {:ok false, :reason :timeout, :message \"e did not list its tools within 50 ms\"} \"plain\"]"
     );
+}
+
+/// A runtime that brings its servers up by itself, and a run that waits for so long.
+async fn in_background(fixtures: &[&Fixture], start_wait: Duration) -> RunContext {
+    let options = RuntimeOptions { in_background: true, ..RuntimeOptions::default() };
+    let runtime = try_start(&config(fixtures, json!({})), fixtures, options).await.expect("it starts");
+    runtime.load("s").await.expect("it is there");
+    let hour = Duration::from_secs(3_600);
+    let caps = Caps { start_wait: Some(start_wait), call_timeout: hour, ..Caps::default() };
+    runtime.context(caps, Policy::open())
+}
+
+#[tokio::test]
+async fn discovery_says_which_servers_are_still_starting_beside_what_it_found() {
+    let late = Fixture::new("e", &[("tell_time", json!({}))], |_, _| text("ok")).silent().starting();
+    let context = in_background(&[&plain(), &late], Duration::from_millis(50)).await;
+    for (source, first, last) in [
+        ("(apropos \"null\")", "s/null - The tool null", "e (still starting: try again in a moment)"),
+        ("(apropos \"zebra\")", "no tool fits \"zebra\"", "e (still starting: try again in a moment)"),
+        (
+            "(apropos \"null\" {:load true})",
+            "s/null - The tool null",
+            "e (still starting: try again in a moment)",
+        ),
+        ("(map :description (tool/servers))", "still starting: try again in a moment", "get, "),
+        ("[(doc 'e/tell_tiem)]", "The tools of e are not known now (still starting", "The tools of e"),
+    ] {
+        let told = run(&context, source).await.json;
+        let lines: Vec<&str> = told.as_array().expect("a list").iter().filter_map(Json::as_str).collect();
+        assert!(lines[0].starts_with(first), "{source}: {told}");
+        // Functions of the language come behind it.
+        assert!(lines.iter().any(|line| line.starts_with(last)), "{source}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn discovery_waits_for_servers_that_are_starting_as_calls_do() {
+    let late = Fixture::new("e", &[("tell_time", json!({}))], |_, _| text("ok")).silent().starting();
+    let context = in_background(&[&plain(), &late], Duration::from_secs(3_600)).await;
+    let asked = "(apropos \"tell the time\")";
+    let (told, ()) = tokio::join!(value(&context, asked), async {
+        // Whoever asks is let wait first.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        late.speak();
+    });
+    assert!(told.starts_with("[\"e/tell_time - The tool tell_time\""), "{told}");
+}
+
+#[tokio::test]
+async fn a_tool_that_a_prelude_requires_is_taken_up_when_its_server_has_it() {
+    let plain = plain();
+    let runtime = start(&[&plain]).await;
+    let source = "(ns api \"Rows.\") (defn rows [] (s/late_tool {}))";
+    let prelude = Prelude::compile_text(source).expect("it is right");
+    let context = open(&runtime);
+    context.settle(prelude.required_servers()).await;
+    assert!(context.take_up(&prelude), "it may be there by now");
+    context.settle(prelude.required_servers()).await;
+    assert!(!context.take_up(&prelude) && context.is_settled(prelude.required_servers()));
+    plain.change(|tools| {
+        for name in ["late-tool", "other"] {
+            tools.push(ToolDef { name: name.to_owned(), ..tools[0].clone() });
+        }
+    });
+    context.settle(prelude.required_servers()).await;
+    assert_eq!(context.offer("s", "late_tool"), Offer::Granted);
+    assert_eq!(context.offer("s", "other"), Offer::UnknownTool, "a frozen catalog stays what it is else");
+    // A definition that changes after that is held back, as that of every other tool.
+    plain.change(|tools| tools.iter_mut().for_each(|tool| tool.description = "Another one.".to_owned()));
+    context.settle(prelude.required_servers()).await;
+    assert_eq!(context.offer("s", "late_tool"), Offer::Denied);
+}
+
+#[tokio::test]
+async fn servers_that_a_program_names_are_listed_before_it_runs_and_no_others() {
+    let (named, other) = (plain(), Fixture::new("other", &[("t", json!({}))], |_, _| text("ok")));
+    let runtime = start_live(&[&named, &other]).await;
+    for (source, lists) in [
+        ("(tool/call {:server data/server :tool \"t\"})", 0),
+        ("(s/json)", 1),
+        ("(tool/call {:server \"s\" :tool \"json\"})", 1),
+    ] {
+        let context = open(&runtime);
+        let mut machine = Machine::new(Limits::default());
+        context.tools().grant(&mut machine);
+        context.look_up_named(&machine.check(source).expect("it reads")).await;
+        assert_eq!((named.lists(), other.lists()), (lists, 0), "{source}");
+    }
 }

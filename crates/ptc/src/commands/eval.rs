@@ -12,7 +12,7 @@ use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
-use ptc_trace::recording::{Begun, Lent, Taped, named};
+use ptc_trace::recording::{Begun, Lent, Taped, effects, named};
 use ptc_upstream::ledger::Status;
 use ptc_upstream::metrics::Returned;
 use ptc_upstream::{Account, Redactor};
@@ -243,6 +243,8 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
     let traced = args.record.tracer(&redactor)?;
     let traced = traced.map(|tracer| Traced::begin(tracer, &name, &source, seed));
     let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
+    // A recording has the tools that the program is held against.
+    run.iter().for_each(|run| run.look_up(&mut machine, &source, &tools));
     let taped = args.record.program(|| args.begun(&name, &source, &tools))?;
     let tools = taped.iter().fold(tools, |tools, taped| tools.taped(Arc::new(taped.clone())));
     let bounds = args.common.bounds();
@@ -302,6 +304,7 @@ impl EvalArgs {
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
             servers: named(&tools.servers()),
+            effects: effects(&tools.servers()),
             closed: tools.servers().is_closed(),
             discovery: tools.has_discovery(),
             strict_inputs: true,

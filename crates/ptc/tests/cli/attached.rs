@@ -220,6 +220,23 @@ fn check_names_tools_and_servers_that_are_not_there_before_anything_runs() {
 }
 
 #[test]
+fn eval_names_tools_that_are_not_there_before_anything_runs() {
+    let config = late("named");
+    for (source, expected) in [
+        ("(mcp/lok_up {})", "did you mean mcp/look_up?"),
+        ("(tool/call {:server \"mcp\" :tool \"lok_up\"})", "no tool 'lok_up' in upstream 'mcp'"),
+    ] {
+        let program = format!("(println \"ran\") (mcp/add {{}}) {source}");
+        let ran = run(&["eval", "-e", &program, "--upstreams-config", &config]);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{source}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{source}: {}", ran.err);
+    }
+    // One that cannot start keeps nothing from running that does not call it.
+    let ran = run(&["eval", "-e", "(if false (dead/x {}) (mcp/add {}))", "--upstreams-config", &config]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "7\n"), "{}", ran.err);
+}
+
+#[test]
 fn programs_of_a_batch_call_upstreams_and_secrets_stay_covered() {
     let config = store("batch");
     let state = [("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))];

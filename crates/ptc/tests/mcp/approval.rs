@@ -251,6 +251,24 @@ fn a_stateless_client_answers_by_sending_its_request_again_to_any_replica() {
     }
     assert_eq!(text(&asked), "user=> [1 2]", "{asked}");
     assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 2}"]);
+
+    // Whoever dismisses a form is told what waits, and not to run the program again, which would write once more.
+    let cancel = json!({"action": "cancel"});
+    for (responses, expected) in
+        [(vec![&cancel], &[][..]), (vec![&approve, &cancel], &["{\"n\": 1}".to_owned()][..])]
+    {
+        let mut asked = ask(&first, &source, json!({}))["result"].clone();
+        for response in responses {
+            let (name, _) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+            let more = json!({"requestState": asked["requestState"], "inputResponses": {name: response}});
+            asked = ask(&second, &source, more)["result"].clone();
+        }
+        let shown = &asked["structuredContent"];
+        assert_eq!((&shown["status"], &asked["isError"]), (&json!("approval_required"), &json!(false)));
+        assert_eq!(shown["pending"].as_array().map(Vec::len), Some(1), "{asked}");
+        assert!(shown["id"].is_string() && text(&asked).contains("Do not run the program again"), "{asked}");
+        assert_eq!(world.writes(), expected);
+    }
 }
 
 fn packages() -> Option<(PathBuf, PathBuf)> {

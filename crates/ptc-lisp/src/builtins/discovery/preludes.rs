@@ -31,7 +31,7 @@ pub(super) fn has_namespace(heap: &Heap, name: &str) -> bool {
 pub(super) fn doc(heap: &Heap, name: &str) -> Option<String> {
     let prelude = prelude(heap)?;
     if let Some(export) = prelude.export(name) {
-        return Some(describe(export));
+        return Some(describe(export, export.effect_with(Some(&*heap.servers))));
     }
     let ns = prelude.namespaces().iter().find(|ns| ns.name == name)?;
     let doc = ns.doc.as_deref().unwrap_or("A namespace of the prelude.");
@@ -63,7 +63,7 @@ pub(super) fn page(heap: &mut Heap) -> Res<String> {
         return Ok(format!("{}: no prelude is attached.", pages::PRELUDE));
     };
     heap.work(prelude.exports().len().saturating_mul(prelude.namespaces().len()))?;
-    let Some(text) = prelude.inventory(None) else {
+    let Some(text) = prelude.inventory(Some(&*heap.servers)) else {
         return Ok(format!(
             "{}: it lists nothing; (all-ns) and (dir 'ns) tell what there is.",
             pages::PRELUDE
@@ -84,7 +84,7 @@ pub(super) fn page(heap: &mut Heap) -> Res<String> {
     ))
 }
 
-fn describe(export: &Export) -> String {
+fn describe(export: &Export, effect: Effect) -> String {
     let mut text = export.name.clone();
     if !export.params.is_empty() {
         text.push_str(&format!("\n  {}", export.arglists()));
@@ -92,8 +92,8 @@ fn describe(export: &Export) -> String {
     if let Some(doc) = &export.doc {
         text.push_str(&format!("\n  {}", indented(doc)));
     }
-    if export.effect != Effect::Unknown {
-        text.push_str(&format!("\n  Effect: {}", export.effect.name()));
+    if effect != Effect::Unknown {
+        text.push_str(&format!("\n  Effect: {}", effect.name()));
     }
     if !export.requires.is_empty() {
         text.push_str(&format!("\n  Requires: {}", export.requires.join(", ")));
@@ -120,6 +120,7 @@ pub(super) fn meta(heap: &mut Heap, name: &str) -> Option<Value> {
 
 fn about(heap: &mut Heap, export: &Export) -> Value {
     let arglists = export.arglists();
+    let effect = export.effect_with(Some(&*heap.servers));
     let texts = [
         ("kind", "prelude-export"),
         ("source", "prelude"),
@@ -130,7 +131,7 @@ fn about(heap: &mut Heap, export: &Export) -> Value {
         ("type", export.kind.name()),
         ("arglists", arglists.as_str()),
         ("visibility", export.visibility.name()),
-        ("effect", export.effect.name()),
+        ("effect", effect.name()),
     ];
     let strings: usize = texts.iter().map(|(_, text)| text.len()).sum();
     heap.allocated(256 + strings + export.requires.iter().map(|id| 32 + id.len()).sum::<usize>());

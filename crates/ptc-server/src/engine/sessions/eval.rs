@@ -63,7 +63,8 @@ impl Engine {
             Err(error) => return Ok(error.answered()),
         };
         let session = reservation.session().clone();
-        self.settle(session.frozen.prelude.as_ref()).await;
+        let calls = self.calls(caller, session.grants.clone(), signals);
+        self.settle_program(session.frozen.prelude.as_ref(), &calls, &args.program).await;
         let permit = match self.permit(caller, signals).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(busy)) => {
@@ -76,7 +77,6 @@ impl Engine {
             }
         };
         let facts = CallFacts::of(&args);
-        let calls = self.calls(caller, session.grants.clone(), signals);
         let head = Head {
             source: args.program.clone(),
             schema,

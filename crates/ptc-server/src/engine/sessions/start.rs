@@ -171,6 +171,10 @@ impl Engine {
     }
 }
 
+/// What the mode of a session is about.
+const MODE_NOTE: &str =
+    "mode is about the prelude store alone; upstream tools that write can be called in either";
+
 /// What is said of a session that begins, but for the moment when it ends.
 fn told(
     new: &NewSession,
@@ -184,6 +188,7 @@ fn told(
     say("session_id", new.id.as_str().into());
     say("expires_at", Json::Null);
     say("mode", new.mode.name().into());
+    say("mode_note", MODE_NOTE.into());
     say("limits", settings.to_json());
     if !settings.boot_tags.is_empty() {
         say("tags", new.tags.clone().into());

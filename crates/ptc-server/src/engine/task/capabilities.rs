@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptc_upstream::catalog::{Catalog, doc, result_type};
+use ptc_upstream::catalog::{Catalog, doc, quoted, result_type};
 
 /// `- server: tool->type, …` in at most so many bytes. Each server has a share of the room, and what one leaves the next
 /// has; what does not fit is counted.
@@ -12,7 +12,7 @@ pub fn capabilities(catalog: &Catalog, most: usize) -> String {
         let left = catalog.servers().len() - at;
         // Room for saying that there is more.
         let room = most.saturating_sub(text.len() + 32);
-        let shortest = format!("- {}: see (dir '{})", server.name, server.name);
+        let shortest = format!("- {}: see (dir {})", server.name, quoted(&server.name));
         let line = match &server.tools {
             None => shortest,
             Some(_) => {

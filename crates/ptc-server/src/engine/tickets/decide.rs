@@ -25,10 +25,10 @@ use super::super::trace::Execution;
 use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
 use super::choice::{Decided, Which};
-use super::parked::{Before, Parked, target};
+use super::parked::{Before, Parked, shown, target};
 use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
 use super::unopened::Unopened;
-use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of, where_to_decide};
+use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of};
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
@@ -71,15 +71,9 @@ impl Engine {
 
     async fn take_and_go(&self, caller: &Caller, decided: &Decided, signals: &Signals) -> Handled {
         let Some(desk) = &self.desk else { return Ok(wrong("this server asks nobody for approval")) };
-        let (id, claims) = match &decided.which {
-            Which::Id(id) => (id.clone(), None),
-            Which::Text(text) => match desk.claims(text) {
-                Ok(claims) if *claims.owner != *account(caller) => {
-                    return Ok(refused(&TicketError::Owner));
-                }
-                Ok(claims) => (claims.id.clone(), Some(claims)),
-                Err(error) => return Ok(invalid(&format!("the ticket cannot be used: {error}"))),
-            },
+        let (id, claims) = match desk.claimed(caller, &decided.which) {
+            Ok(claimed) => claimed,
+            Err(answered) => return Ok(*answered),
         };
         // What comes of the ticket is the reply of a request under a key: both are kept at one moment.
         let beside = self.once.as_ref().is_some_and(|once| desk.tickets.is_beside(once.effects()));
@@ -130,6 +124,32 @@ impl Engine {
         };
         drop(holding);
         handled
+    }
+
+    /// The answer to a client whose user dismissed every form: what waits, and where people decide. Its request would be
+    /// asked about again otherwise, and one that is sent anew makes its earlier calls once more.
+    pub(in super::super) async fn dismissed(&self, caller: &Caller, decided: &Decided) -> Answered {
+        let Some(desk) = &self.desk else { return wrong("this server asks nobody for approval") };
+        let (id, claims) = match desk.claimed(caller, &decided.which) {
+            Ok(claimed) => claimed,
+            Err(answered) => return *answered,
+        };
+        let (at, owner, about, wanted) = (desk.clone(), account(caller), decided.clone(), id.clone());
+        let found = apart(&desk.tickets, move |_| at.waiting(&wanted, &owner, claims.as_ref(), &about)).await;
+        let (waiting, parked) = match found {
+            Ok(found) => found,
+            Err(why) => return self.not_taken(desk, &id, why).await,
+        };
+        if waiting.busy || waiting.decided.is_some() {
+            return self.still_waits(&id, &waiting);
+        }
+        let ticket = match &decided.which {
+            Which::Text(text) => text.clone(),
+            Which::Id(_) => String::new(),
+        };
+        let pending = shown(parked.held.pending(), &self.redactor);
+        let reply = self.required(Approval { id, ticket, pending, expires_ms: waiting.expires_ms });
+        Answered::new(Reply { approval: None, ..reply }, Some(Reason::APPROVAL.name))
     }
 
     /// Goes on with a program whose ticket is taken, and notes what came of it.
@@ -404,7 +424,7 @@ impl Engine {
             "message": message,
             "id": id,
             "expires_at": moment(waiting.expires_ms),
-            "feedback": where_to_decide(self.page.get()),
+            "feedback": self.where_to_decide(),
         });
         if let Some(decided) = &waiting.decided {
             object["decided"] = ruling::in_short(decided);
@@ -459,6 +479,20 @@ enum NotTaken {
 }
 
 impl Desk {
+    /// The id of the ticket that is meant and what its text claims, if the caller has one of that text.
+    fn claimed(&self, caller: &Caller, which: &Which) -> Result<(String, Option<Claims>), Box<Answered>> {
+        match which {
+            Which::Id(id) => Ok((id.clone(), None)),
+            Which::Text(text) => match self.claims(text) {
+                Ok(claims) if *claims.owner != *account(caller) => {
+                    Err(Box::new(refused(&TicketError::Owner)))
+                }
+                Ok(claims) => Ok((claims.id.clone(), Some(claims))),
+                Err(error) => Err(Box::new(invalid(&format!("the ticket cannot be used: {error}")))),
+            },
+        }
+    }
+
     /// What waits, and what is decided about it, if that makes sense. Blocks.
     fn look(
         &self,
@@ -467,14 +501,26 @@ impl Desk {
         claims: Option<&Claims>,
         decided: &Decided,
     ) -> Result<(Parked, Vec<(u64, Decision)>), NotTaken> {
-        let answer = |answer: Answered| NotTaken::Answer(Box::new(answer));
+        let (_, parked) = self.waiting(id, owner, claims, decided)?;
+        let decisions = decided.decisions(&parked);
+        let decisions = decisions.map_err(|error| NotTaken::Answer(Box::new(wrong(&error))))?;
+        Ok((parked, decisions))
+    }
+
+    /// What waits, if it is what the caller believes it to be. Blocks.
+    fn waiting(
+        &self,
+        id: &str,
+        owner: &str,
+        claims: Option<&Claims>,
+        decided: &Decided,
+    ) -> Result<(Waiting, Parked), NotTaken> {
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
         let parked = self
             .parked(id, owner, &waiting.sealed)
             .map_err(|why| NotTaken::Unopened(Box::new(Unopened::new(&waiting, why))))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
-        let decisions = decided.decisions(&parked).map_err(|error| answer(wrong(&error)))?;
-        Ok((parked, decisions))
+        Ok((waiting, parked))
     }
 
     /// Takes a ticket for what was decided. Blocks.

@@ -64,6 +64,8 @@ pub struct Desk {
     tickets: Tickets,
     keys: Arc<Keys>,
     ttl: Duration,
+    /// Whether other servers on the same store see what waits.
+    shared: bool,
 }
 
 /// What a ticket's text opens to.
@@ -148,11 +150,12 @@ impl Desk {
     /// Tickets in a store, or in memory if there is none.
     pub fn open(store: Option<Arc<Store>>, keys: Option<Arc<Keys>>, ttl: Duration) -> Result<Desk, String> {
         let keys = keys.map_or_else(|| Keys::random().map(Arc::new), Ok)?;
+        let shared = store.is_some();
         let store = match store {
             Some(store) => store,
             None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
         };
-        Ok(Desk { tickets: Tickets::new(store), keys, ttl })
+        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared })
     }
 
     fn claims(&self, text: &str) -> Result<Claims, SealError> {
@@ -228,11 +231,38 @@ impl Engine {
         let machine = Parked { head, held }.to_bytes();
         let sealed = sealed(&machine_of(&id, &account(caller)), &machine)?.to_bytes();
         let approval = Approval { id: id.clone(), ticket, pending, expires_ms };
-        let reply = match self.settings.approval_by {
-            ApprovalBy::Model => for_models(approval),
-            ApprovalBy::Person => required(approval, self.page.get()),
-        };
+        let reply = self.required(approval);
         Ok(UnkeptTicket { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
+    }
+
+    /// The answer of a program that waits, to whoever is to see to it that somebody decides.
+    fn required(&self, approval: Approval) -> Reply {
+        match self.settings.approval_by {
+            ApprovalBy::Model => for_models(approval),
+            ApprovalBy::Person => required(approval, self.page.get(), &self.where_to_decide()),
+        }
+    }
+
+    /// Whether calls must be approved by people who can only do so in forms of their clients: there is no page, and no
+    /// store that another server could show.
+    pub fn only_forms_decide(&self) -> bool {
+        let alone = self.desk.as_ref().is_some_and(|desk| !desk.shared);
+        alone && self.settings.approval_by == ApprovalBy::Person && self.page.get().is_none()
+    }
+
+    /// What a model is to do about calls that people decide about.
+    fn where_to_decide(&self) -> String {
+        let place = match self.page.get() {
+            Some(Place { page, how }) => format!("at {page}{how}"),
+            None if self.only_forms_decide() => return NOBODY.to_owned(),
+            None => {
+                "on the page /approvals of a server on the same store, `ptc mcp --http --store …`".to_owned()
+            }
+        };
+        format!(
+            "A person decides, {place}. You cannot. Tell the user what waits and where, whole; then ask for the answer with \
+             lisp_result and the id. Do not run the program again."
+        )
     }
 
     /// What a program with these grants may call, as it is now, for whoever decides about it.
@@ -376,20 +406,13 @@ pub struct Place {
     pub how: &'static str,
 }
 
-/// What a model is to do about calls that people decide about.
-fn where_to_decide(place: Option<&Place>) -> String {
-    let place = match place {
-        Some(Place { page, how }) => format!("at {page}{how}"),
-        None => "on the page /approvals of a server on the same store, `ptc mcp --http --store …`".to_owned(),
-    };
-    format!(
-        "A person decides, {place}. You cannot. Tell the user what waits and where, whole; then ask for the answer with \
-         lisp_result and the id. Do not run the program again."
-    )
-}
+/// What a model is to do where nobody has answered a form and there is no other way to decide.
+const NOBODY: &str = "A person must decide, but nobody can here: no form was answered, and the server has neither a page for \
+                      decisions (--approval-page off) nor a store (--store). Tell the user what waits, whole, and that whoever \
+                      runs the server can give it a page. Do not run the program again.";
 
 /// The answer of a program that waits for a person. Nothing in it decides.
-fn required(approval: Approval, place: Option<&Place>) -> Reply {
+fn required(approval: Approval, place: Option<&Place>, feedback: &str) -> Reply {
     let object = json!({
         "status": "approval_required",
         "message": format!("{} for the approval of a person; the program goes on from there", calls(&approval)),
@@ -397,7 +420,7 @@ fn required(approval: Approval, place: Option<&Place>) -> Reply {
         "page": place.map(|place| &place.page),
         "expires_at": moment(approval.expires_ms),
         "pending": approval.pending.iter().map(for_model).collect::<Vec<_>>(),
-        "feedback": where_to_decide(place),
+        "feedback": feedback,
     });
     Reply { approval: Some(approval), ..envelope::plain(object, false) }
 }

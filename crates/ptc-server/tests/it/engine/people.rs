@@ -130,3 +130,57 @@ async fn models_are_told_long_and_inexact_arguments_as_text() {
         listed.iter().map(|ticket| ticket["pending"][0]["args_text"].as_str().map_or(0, str::len)).max();
     assert_eq!(whole, Some(200_013), "people see all of it");
 }
+
+/// A client whose user dismisses a form sends its request again with answers that decide nothing.
+#[tokio::test]
+async fn forms_that_were_dismissed_leave_the_program_waiting_and_say_where_people_decide() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    engine.decided_at("http://127.0.0.1:7332/approvals".to_owned(), "");
+    let program = format!("[(:n {}) (:n {})]", put("1"), put("2"));
+    let mut reply = eval(&engine, &program).await;
+    for made in 0..2 {
+        let approval = reply.approval.clone().expect("transports have it");
+        let form = |choices: Vec<Choice>| {
+            let which = Which::Text(approval.ticket.clone());
+            Decided { by: By::Form, which, choices, program: Some(program.clone()) }
+        };
+        // It may be dismissed more than once.
+        for _ in 0..2 {
+            let told = engine.decide(&anna(), form(Vec::new()), Signals::default()).await.expect("a reply");
+            assert_eq!(
+                (told.text(), told.is_error),
+                (reply.text(), false),
+                "as whoever shows no forms is told"
+            );
+            assert_eq!(told.approval, None, "nobody is asked again");
+        }
+        assert_eq!(world.seen().len(), made);
+        let other = Decided { program: Some("1".to_owned()), ..form(Vec::new()) };
+        let refused = engine.decide(&anna(), other, Signals::default()).await.expect("a reply");
+        assert_eq!(object(&refused)["reason"], "ticket_invalid", "{refused:?}");
+        let approve = vec![Choice { calls: None, decision: ptc_host::Decision::Approve }];
+        reply = engine.decide(&anna(), form(approve), Signals::default()).await.expect("a reply");
+        let late = engine.decide(&anna(), form(Vec::new()), Signals::default()).await.expect("a reply");
+        assert!(!late.is_error && object(&late)["reason"].is_null(), "what came of it: {late:?}");
+    }
+    assert_eq!(reply.text(), "user=> [1 2]");
+}
+
+#[tokio::test]
+async fn where_only_forms_decide_a_model_is_told_that_nobody_else_can() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    assert!(engine.only_forms_decide());
+    let told = object(&eval(&engine, &put("1")).await)["feedback"].clone();
+    let told = told.as_str().expect("feedback");
+    assert!(told.contains("nobody can here") && told.contains("Do not run the program again"), "{told}");
+    engine.decided_at("http://127.0.0.1:7332/approvals".to_owned(), "");
+    assert!(!engine.only_forms_decide());
+    let store = std::sync::Arc::new(ptc_store::Store::open(":memory:").expect("a store"));
+    let parts = Parts { store: Some(store), ..Parts::default() };
+    let engine = world.server(patient(Profile::Structured), parts).await;
+    assert!(!engine.only_forms_decide());
+    let told = object(&eval(&engine, &put("1")).await)["feedback"].clone();
+    assert!(told.as_str().is_some_and(|told| told.contains("of a server on the same store")), "{told}");
+}

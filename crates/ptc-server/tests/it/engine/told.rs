@@ -180,3 +180,30 @@ async fn an_outcome_that_becomes_unknown_and_a_request_that_is_taken_over_are_to
     let taken = lines.of("request_taken_over", &ulla);
     assert_eq!(taken, [json!({"who": "ulla", "tool": "lisp_eval", "key": "k"})]);
 }
+
+/// Without a store nothing lists such calls but the log.
+#[tokio::test]
+async fn an_outcome_that_becomes_unknown_is_told_without_a_store_too() {
+    let (lines, vera) = (Lines::listen(), Caller::new("vera", Transport::Stdio));
+    let (runtime, waiting) = crm_that_counts().await;
+    let parts = Parts { runtime: Some(runtime), ..Parts::default() };
+    let engine = Engine::with(patient(Profile::Debug), parts).await.expect("it starts");
+    for (count, tool) in [(1, "get"), (2, "guess")] {
+        let given = args(json!({"program": format!("(crm/{tool} {{:wait 1}})")}));
+        let cancel = CancellationToken::new();
+        let signals = Signals { cancel: cancel.clone(), ..Signals::default() };
+        let (_, ()) = tokio::join!(engine.call(&vera, "lisp_eval", given, signals), async {
+            until_waiting(&waiting, count).await;
+            cancel.cancel();
+        });
+    }
+    // The call is dropped with its program, on whichever thread.
+    let unknown = loop {
+        let unknown = lines.of("outcome_unknown", &vera);
+        if !unknown.is_empty() {
+            break unknown;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(unknown, [json!({"who": "vera", "tool": "crm/guess", "identity": ""})]);
+}

@@ -1,11 +1,20 @@
 //! Programs over upstreams: the account, metrics, read-only mode, and secrets that stay inside.
 
-use ptc_server::engine::settings::{Debug, SessionSettings};
-use ptc_server::engine::{Profile, Settings};
-use ptc_upstream::Caps;
-use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::support::{SECRET, aggregator, anna, call, engine, eval, object, patient, session, with_sessions};
+use ptc_server::engine::settings::{Debug, SessionSettings};
+use ptc_server::engine::{Engine, Parts, Profile, Settings};
+use ptc_upstream::model::{Fault, Reason};
+use ptc_upstream::{Caps, RuntimeOptions};
+use serde_json::{Value as Json, json};
+use tokio::sync::watch;
+
+use super::support::{
+    SECRET, Seen, aggregator, anna, call, engine, eval, eval_in, object, patient, session, tool,
+    with_sessions,
+};
+use super::upstream::{Upstream, frozen, start, structured};
 
 const FETCH: &str = r#"(count (:value (tool/call {:server "crm" :tool "get" :args {:rows 100}})))"#;
 
@@ -121,6 +130,20 @@ async fn read_only_servers_refuse_programs_that_may_write_before_they_run() {
 }
 
 #[tokio::test]
+async fn a_program_of_a_session_that_is_refused_before_it_runs_has_printed_nothing() {
+    let sessions = with_sessions(Profile::Debug, SessionSettings::default());
+    let engine = aggregator(Settings { read_only: true, ..sessions }).await;
+    let id = session(&engine).await;
+    let reply = eval_in(&engine, &id, r#"(println "earlier") 1"#).await;
+    assert!(reply.text().contains("earlier"), "{reply:?}");
+    let refused = eval_in(&engine, &id, r#"(println "ran") (crm/put {})"#).await;
+    assert!(refused.is_error && refused.text().contains("read-only"), "{refused:?}");
+    let shown = object(&refused);
+    assert!(!shown.to_string().contains("earlier") && shown.get("prints").is_none(), "{shown}");
+    assert_eq!(object(&eval_in(&engine, &id, "*1").await)["result"], "user=> 1", "the session is as it was");
+}
+
+#[tokio::test]
 async fn p6_the_cap_on_calls_is_told_to_the_program() {
     let caps = Caps { calls: 2, ..Caps::default() };
     let engine = aggregator(Settings { caps, ..patient(Profile::Debug) }).await;
@@ -220,4 +243,77 @@ async fn r2_2_6_without_upstreams_there_is_no_call() {
     let reply = eval(&engine, r#"(println 1) (tool/call {:server "crm" :tool "get"})"#).await;
     assert_eq!(object(&reply)["reason"], "runtime_error");
     assert!(reply.text().contains("call"), "{}", reply.text());
+}
+
+/// Servers by name; what a call of them gives is its tool.
+async fn servers(upstreams: &[(&str, Upstream)], settings: Settings) -> (Arc<Engine>, Seen) {
+    let entry = json!({"transport": "mcp_stdio", "command": "fixture"});
+    let named: serde_json::Map<String, Json> =
+        upstreams.iter().map(|(name, _)| ((*name).to_owned(), entry.clone())).collect();
+    let seen = Seen::default();
+    let options = RuntimeOptions { in_background: true, ..frozen() };
+    let find = |name: &str| {
+        let (_, upstream) = upstreams.iter().find(|(known, _)| *known == name).expect("it is configured");
+        let seen = seen.clone();
+        upstream.clone().answering(move |tool, args| {
+            seen.note(&tool, &Json::Object(args));
+            async move { structured(json!(tool)) }
+        })
+    };
+    let runtime = start(json!({"upstreams": named}), options, find).await;
+    let parts = Parts { runtime: Some(runtime), ..Parts::default() };
+    (Engine::with(settings, parts).await.expect("it starts"), seen)
+}
+
+fn reads(name: &str) -> Upstream {
+    Upstream::new(Ok(vec![tool(name, json!({"readOnlyHint": true})), tool("put", json!({}))]))
+}
+
+fn waiting_for(call_timeout: Duration, read_only: bool) -> Settings {
+    let caps = Caps { call_timeout, start_wait: Some(call_timeout), ..Caps::default() };
+    Settings { caps, read_only, ..patient(Profile::Structured) }
+}
+
+#[tokio::test]
+async fn tools_that_a_server_does_not_have_are_told_before_anything_runs_while_it_is_starting() {
+    for wrong in ["(crm/nope {})", "(tool/call {:server \"crm\" :tool \"nope\"})"] {
+        let (up, is_up) = watch::channel(false);
+        let hour = Duration::from_secs(3_600);
+        let (engine, seen) =
+            servers(&[("crm", reads("get").starting(is_up))], waiting_for(hour, false)).await;
+        let program = format!("(crm/put {{}}) {wrong}");
+        let (reply, _) = tokio::join!(eval(&engine, &program), async { up.send(true) });
+        assert!(reply.is_error && reply.text().contains("no tool"), "{}", reply.text());
+        assert_eq!(seen.calls(""), [""; 0], "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn programs_wait_for_the_servers_that_they_name_and_for_no_others() {
+    let (_starting, is_up) = watch::channel(false);
+    for read_only in [false, true] {
+        // Whoever waits for the other one waits for an hour.
+        let upstreams = [("crm", reads("get")), ("slow", reads("get").starting(is_up.clone()))];
+        let (engine, _) = servers(&upstreams, waiting_for(Duration::from_secs(3_600), read_only)).await;
+        let reply = tokio::time::timeout(Duration::from_secs(60), eval(&engine, "(crm/get {})")).await;
+        assert_eq!(reply.expect("it does not wait").text(), "user=> \"get\"");
+    }
+}
+
+#[tokio::test]
+async fn a_read_only_server_says_of_which_server_it_does_not_know_what_it_does_and_why() {
+    let (_starting, is_up) = watch::channel(false);
+    let dead = Upstream::new(Err(Fault::new(Reason::UpstreamUnavailable, "connection refused")));
+    let upstreams = [("crm", reads("get")), ("dead", dead), ("slow", reads("get").starting(is_up))];
+    let (engine, seen) = servers(&upstreams, waiting_for(Duration::from_millis(50), true)).await;
+    for (program, told) in [
+        ("(dead/get {})", "What tools of dead do is not known: it is down (connection refused)"),
+        ("(slow/get {})", "What tools of slow do is not known: it is still starting: try again in a moment"),
+    ] {
+        let reply = eval(&engine, program).await;
+        assert!(reply.is_error && reply.text().contains(told), "{}", reply.text());
+    }
+    let reply = eval(&engine, "(crm/put {})").await;
+    assert!(!reply.text().contains("is not known"), "{}", reply.text());
+    assert_eq!(seen.calls(""), [""; 0]);
 }

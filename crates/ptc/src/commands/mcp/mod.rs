@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use ptc_runner::model::Llm;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{Engine, Parts};
-use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS, Setting};
+use ptc_server::options::{ApprovalPage, Form, Found, Loaded, Options, SETTINGS, Setting};
 use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
 use ptc_store::log_check::Damage;
@@ -309,6 +309,9 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let engine = Engine::start(options, parts).await?;
     engine.warnings().iter().for_each(|warning| log.warn("configuration", warning));
     tell_unbacked(&engine, &log);
+    if options.approval_page == ApprovalPage::Off && engine.only_forms_decide() {
+        log.warn("approval_page", ONLY_FORMS);
+    }
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
         None => {
@@ -353,6 +356,11 @@ async fn approval_page(engine: &Arc<Engine>, options: &Options, log: &Log) -> Op
     });
     Some((page, posted.ok()))
 }
+
+/// What operators are told whose settings leave people only one way to decide.
+const ONLY_FORMS: &str = "the configuration asks people about calls, and they can only decide in forms, which not every client \
+                          shows: with --approval-page off and without --store there is no page; leave --approval-page out, or \
+                          give a --store that another server shows";
 
 /// For people who start the server by hand.
 const ON_A_TERMINAL: &str = "\
