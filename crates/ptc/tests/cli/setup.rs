@@ -204,10 +204,14 @@ fn servers_are_looked_at_and_tokens_are_told() {
     let home = Home::new("look");
     let (client, file, text) = FILES[0];
     home.write(file, text);
+    // Before anything is changed, too.
+    let dry = home.ptc(&["setup", client, "--dry-run"]);
+    assert!(dry.out.contains("definitions of all tools: about "), "{}{}", dry.out, dry.err);
     let done = home.ptc(&["setup", client, "--yes"]);
     assert_eq!(done.code, 0, "{}{}", done.out, done.err);
-    assert!(done.out.contains("  script is ready: 1 tools\n"), "{}", done.out);
-    assert!(done.out.contains("tools in the model's context: about "), "{}", done.out);
+    assert!(done.out.contains("  script is ready: 1 tool\n"), "{}", done.out);
+    assert!(done.out.contains("definitions of all tools: about "), "{}", done.out);
+    assert!(done.out.contains(" tokens; of ptc: about "), "{}", done.out);
 }
 
 #[test]
@@ -234,6 +238,10 @@ fn what_cannot_be_moved_is_said() {
         (Some("{\"mcpServers\": {}}"), "has no servers to move"),
         (Some("{\"mcpServers\": {\"x\": {}}}"), "server 'x': has neither \"command\" nor \"url\""),
         (Some("{\"mcpServers\": "), "is not JSON"),
+        (
+            Some("{\"mcpServers\": {\"x\": {\"command\": \"x\", \"disabled\": true}}}"),
+            "that could be moved are switched off",
+        ),
         (
             Some("{\"mcpServers\": {\"ptc\": {\"command\": \"a\"}, \"x\": {\"command\": \"b\"}}}"),
             "has a server 'ptc' beside others",
@@ -616,7 +624,7 @@ fn folders_of_a_project_mean_the_same_after_the_move() {
     );
     fs::create_dir_all(home.0.join("shop/sub")).expect("a folder");
     let done = home.ptc_in("shop", &["setup", "cursor", "--project", "--yes"]);
-    assert!(done.code == 0 && done.out.contains("script is ready: 1 tools"), "{}{}", done.out, done.err);
+    assert!(done.code == 0 && done.out.contains("script is ready: 1 tool"), "{}{}", done.out, done.err);
     let servers = kept_servers(&home);
     let folder = home.0.join("shop").canonicalize().expect("it is there");
     assert_eq!(servers["script"]["cwd"], folder.join("sub").to_str().expect("UTF-8"));
