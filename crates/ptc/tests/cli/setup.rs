@@ -214,6 +214,31 @@ fn servers_are_looked_at_and_tokens_are_told() {
     assert!(done.out.contains(" tokens; of ptc: about "), "{}", done.out);
 }
 
+/// Starting servers may take a minute, in which nobody should look at nothing.
+#[test]
+fn at_a_terminal_each_server_is_told_as_soon_as_it_is_there() {
+    let home = Home::new("waits");
+    let (client, file, text) = FILES[0];
+    home.write(file, text);
+    let output = Command::new("python3")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py"))
+        .args(["[]", env!("CARGO_BIN_EXE_ptc"), "setup", client, "--dry-run"])
+        .env("HOME", &home.0)
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .current_dir(&home.0)
+        .output()
+        .expect("python3 is there");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+    let (begins, ready, list) =
+        (at("looking at script\n"), at("  script is ready: 1 tool\n"), at("  - script\n"));
+    assert!(begins < ready && ready < list, "{shown}");
+    // Elsewhere it would be noise.
+    let dry = home.ptc(&["setup", client, "--dry-run"]);
+    assert_eq!((dry.code, dry.err.as_str()), (0, ""));
+}
+
 #[test]
 fn what_was_changed_since_is_not_lost() {
     let home = Home::new("changed");
@@ -573,7 +598,7 @@ fn variables_of_clients_are_written_as_they_are_meant_and_passed_on() {
     );
     assert_eq!(home.ptc(&["setup", "gemini", "--yes", "--no-check"]).code, 0);
     assert_eq!(json(&home.read(".gemini/settings.json"))["mcpServers"]["ptc"]["env"]["A_KEY"], "$A_KEY");
-    assert_eq!(kept_servers(&home)["a"]["env"]["KEY"], "${A_KEY}");
+    assert_eq!(kept_servers(&home)["a"]["env"]["KEY"], "${A_KEY:-}");
     assert_eq!(home.ptc(&["setup", "gemini", "--undo"]).code, 0);
 
     home.write(
@@ -581,7 +606,7 @@ fn variables_of_clients_are_written_as_they_are_meant_and_passed_on() {
         "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"a\"], \"environment\": {\"KEY\": \"{env:A_KEY}\"}}}}",
     );
     assert_eq!(home.ptc(&["setup", "opencode", "--yes", "--no-check"]).code, 0);
-    assert_eq!(kept_servers(&home)["a"]["environment"]["KEY"], "${A_KEY}");
+    assert_eq!(kept_servers(&home)["a"]["environment"]["KEY"], "${A_KEY:-}");
 }
 
 #[test]
