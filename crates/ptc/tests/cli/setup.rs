@@ -229,7 +229,7 @@ fn at_a_terminal_each_server_is_told_as_soon_as_it_is_there() {
         .current_dir(&home.0)
         .output()
         .expect("python3 is there");
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
     let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
     let (begins, ready, list) =
         (at("looking at script\n"), at("  script is ready: 1 tool\n"), at("  - script\n"));
