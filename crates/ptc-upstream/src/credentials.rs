@@ -1,6 +1,8 @@
 //! The one place that knows secrets. A configuration has the names of credentials; [`Secrets::resolve`] fetches
 //! their values once, when a runtime starts, and hands out finished headers and environments, nothing else.
 
+mod written;
+
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ptc_system::environment::{Template, is_secret_name};
+use ptc_system::environment::{Part, Template, is_secret_name};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;
@@ -92,7 +94,8 @@ impl Bindings {
             let source = Source::parse(&mut entry, base);
             entry.text("scheme_hint");
             entry.close();
-            bindings.extend(source.map(|source| (name, source)));
+            // One with a mistake is there all the same: whoever names it makes none.
+            bindings.insert(name, source.unwrap_or_else(|| Source::Literal(String::new().into())));
         }
         Bindings(bindings)
     }
@@ -138,6 +141,8 @@ impl Source {
             },
         };
         match value.expose_secret().len() {
+            // A client that fills in nothing sends nothing.
+            0 if matches!(self, Source::Text(Written(template)) if has_default(template)) => Ok(value),
             0 => Err(("is empty".to_owned(), "give it a value".to_owned())),
             length if length > LARGEST => {
                 Err((format!("has more than {LARGEST} bytes"), "a credential is a short text".to_owned()))
@@ -145,6 +150,10 @@ impl Source {
             _ => Ok(value),
         }
     }
+}
+
+fn has_default(template: &Template) -> bool {
+    template.parts().iter().any(|part| matches!(part, Part::Variable { default: Some(_), .. }))
 }
 
 fn read_file(path: &Path) -> Result<SecretString, (String, String)> {
@@ -212,7 +221,8 @@ impl Secrets {
         if !config.of_client {
             problems.extend(std::mem::take(&mut missing).into_values());
         }
-        let mut covered: Vec<SecretString> = vault.values.values().cloned().collect();
+        let given = vault.values.values().filter(|value| !value.expose_secret().is_empty());
+        let mut covered: Vec<SecretString> = given.cloned().collect();
         let mut broken = Vec::new();
         for upstream in &config.upstreams {
             if let Some(own) = config.unusable.get(&upstream.name) {
@@ -230,6 +240,8 @@ impl Secrets {
                 }
                 covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
             }
+            let endpoint = upstream.transport.endpoint();
+            covered.extend(endpoint.into_iter().flat_map(|endpoint| written::in_address(&endpoint.url)));
             let checked = problems.is_empty() && own.is_empty();
             if let Some(endpoint) = upstream.transport.endpoint().filter(|_| checked) {
                 own.extend(vault.check(upstream, endpoint, &mut covered));
@@ -435,7 +447,10 @@ impl Filling<'_> {
             .iter()
             .map(|arg| self.fill("args", &format!("\"{arg}\""), arg).map(SecretString::from));
         let args: Vec<Option<SecretString>> = args.collect();
-        Some((command?, args.into_iter().collect::<Option<Vec<_>>>()?))
+        let args = args.into_iter().collect::<Option<Vec<_>>>()?;
+        let words: Vec<&str> = args.iter().map(ExposeSecret::expose_secret).collect();
+        self.covered.extend(written::in_words(&words));
+        Some((command?, args))
     }
 }
 

@@ -71,6 +71,9 @@ const REFUSED: &str = ": the credentials were not accepted";
 /// The same where the server wants people to sign in.
 const SIGN_IN: &str = ": the server wants a sign-in with OAuth";
 
+/// The files of clients have no credentials.
+const IN_CLIENT: &str = "; in the file of a client, write it into \"headers\"";
+
 /// What the status of an answer says, unless it is a success. Servers that sign people in say so in a header.
 pub fn refusal(response: &Response) -> Option<Fault> {
     let fault = status(response.status())?;
@@ -96,15 +99,15 @@ pub fn advised(fault: Fault, upstream: &str, endpoint: &Endpoint) -> Fault {
     let what = match (bindings.as_slice(), signs_in) {
         ([], true) => format!(
             "{SIGN_IN}, which is not done here; get a token from its provider, name it in \"credentials\" and add \
-             \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to upstream '{upstream}'"
+             \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to upstream '{upstream}'{IN_CLIENT}"
         ),
         ([], false) => format!(
             ": the server wants credentials, and upstream '{upstream}' has no \"auth\"; name a credential in \
-             \"credentials\" and add \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to it"
+             \"credentials\" and add \"auth\": [{{\"scheme\": \"bearer\", \"binding\": \"…\"}}] to it{IN_CLIENT}"
         ),
         (all, _) => format!(
-            "{REFUSED}; upstream '{upstream}' sends {}: see that its value in \"credentials\" is right and has not \
-             expired{}",
+            "{REFUSED}; upstream '{upstream}' sends {}: see that its value in \"credentials\" (\"headers\" in a \
+             client's file) is right and has not expired{}",
             all.join(", "),
             if signs_in {
                 ", and get a new token from the provider, since signing in is not done here"

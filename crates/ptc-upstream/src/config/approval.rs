@@ -9,15 +9,15 @@ use super::problem::{closest, listed};
 use super::{EffectClass, by_tool};
 
 /// When somebody is asked about a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Approval {
-    /// Always.
-    Ask,
-    /// If it changes something, or nobody knows what it does.
-    Writes,
     /// Never.
     #[default]
     Never,
+    /// If it changes something, or nobody knows what it does.
+    Writes,
+    /// Always.
+    Ask,
 }
 
 impl Approval {
@@ -57,9 +57,14 @@ pub struct ApprovalRules {
 const REST: &str = "*";
 
 impl ApprovalRules {
-    /// What holds for a tool.
+    /// What holds for a tool. A rule for the name that clients show their models can only be the stricter one: which of the
+    /// tools it was meant for is not known.
     pub fn of(&self, tool: &str) -> Approval {
-        by_tool::find(&self.tools, tool).copied().unwrap_or(self.rest)
+        let said = |name: &str| by_tool::find(&self.tools, name).copied().unwrap_or(self.rest);
+        match self.tools.get(tool) {
+            Some(own) => *own,
+            None => said(tool).max(said(&by_tool::client_tool_name(tool))),
+        }
     }
 
     /// Whether somebody is asked about a call of a tool of this class.
@@ -133,6 +138,9 @@ mod tests {
             (json!({"put-it": "ask"}), [("get", Write, false), ("put_it", Read, true)]),
             (json!({"*": "writes", "put": "never"}), [("get", Write, true), ("put", Write, false)]),
             (json!({"p*": "ask"}), [("get", Write, false), ("put", Read, true)]),
+            // Clients show `put.it` to their models as `put_it`.
+            (json!({"put_it": "ask"}), [("get.it", Read, false), ("put.it", Read, true)]),
+            (json!({"*": "ask", "put_it": "never"}), [("put_it", Read, false), ("put.it", Read, true)]),
         ];
         for (approval, expected) in cases {
             let rules = read(approval.clone()).expect("it is right");

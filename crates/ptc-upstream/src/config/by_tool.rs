@@ -14,6 +14,25 @@ pub fn find<'m, T>(said: &'m BTreeMap<String, T>, tool: &str) -> Option<&'m T> {
     said.get(tool).or_else(alike).or_else(fitting)
 }
 
+/// Whether a rule that holds a tool back means this one: by its own name, or by the one that clients show their models, in
+/// which rules of clients are written.
+pub fn restrains(pattern: &str, tool: &str) -> bool {
+    fits(pattern, tool) || fits(pattern, &client_tool_name(tool))
+}
+
+/// The name of a tool as clients show it to their models, behind that of the server: Claude Code and opencode write `_` for
+/// every unit of UTF-16 that the APIs of models do not take in names.
+pub fn client_tool_name(tool: &str) -> String {
+    let mut name = String::new();
+    for c in tool.chars() {
+        match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+            true => name.push(c),
+            false => name.extend(std::iter::repeat_n('_', c.len_utf16())),
+        }
+    }
+    name
+}
+
 /// Whether a name or pattern means this tool.
 pub fn fits(pattern: &str, tool: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return same_name(pattern, tool) };
@@ -60,6 +79,20 @@ mod tests {
         ];
         for (pattern, tool, expected) in cases {
             assert_eq!(fits(pattern, tool), expected, "{pattern} {tool}");
+        }
+    }
+
+    #[test]
+    fn rules_hold_tools_back_under_the_names_that_clients_give_them() {
+        for (pattern, tool, expected) in [
+            ("get_user", "get.user", true),
+            ("get_*", "get.user", true),
+            ("gr__e", "grö.e", true),
+            ("a__", "a🦀", true),
+            ("get.user", "get.user", true),
+            ("get_user", "get.users", false),
+        ] {
+            assert_eq!(restrains(pattern, tool), expected, "{pattern} {tool}");
         }
     }
 

@@ -50,7 +50,11 @@ const WITHOUT_MEANING: &[&str] = &[
 ];
 
 /// Settings of ours that may stand beside those of a client.
-const OUR_KEYS: &[&str] = &["approval", "call_timeout_ms", "handshake_timeout_ms", "inherit_env"];
+const OUR_KEYS: &[&str] =
+    &["approval", "call_timeout_ms", "handshake_timeout_ms", "inherit_env", "unset_variables"];
+
+/// What becomes of variables without a value: Claude Code passes the text on as it stands.
+const UNSET: &[(&str, bool)] = &[("keep", true), ("refuse", false)];
 
 /// The servers in the file of a client; `None` if it is none.
 pub fn servers(value: &Json) -> Option<Map<String, Json>> {
@@ -60,6 +64,38 @@ pub fn servers(value: &Json) -> Option<Map<String, Json>> {
     let at =
         |place: &&[&str]| place.iter().try_fold(value, |value, key| value.get(key))?.as_object().cloned();
     PLACES.iter().find_map(at)
+}
+
+/// Notes for servers that stand at a second place, which is not read.
+pub fn other_places(value: &Json) -> Vec<Problem> {
+    let found = |place: &&&[&str]| {
+        let at = place.iter().try_fold(value, |value, key| value.get(key)).and_then(Json::as_object);
+        // `mcp.servers` is one place, and not a server of that name under `mcp`.
+        at.is_some_and(|servers| {
+            !servers.is_empty() && !(place.len() == 1 && servers.contains_key("servers"))
+        })
+    };
+    let mut places = PLACES.iter().filter(found).map(|place| place.join("."));
+    let Some(first) = places.next() else { return Vec::new() };
+    let note = |place: String| Problem {
+        place: format!("key '{place}'"),
+        message: format!("is left out: the servers of '{first}' are used"),
+        fix: "move its servers there".to_owned(),
+    };
+    places.map(note).collect()
+}
+
+/// What is wrong with a file that has a place for servers and no object there.
+pub fn no_servers(value: &Json) -> Option<Problem> {
+    if value.get("upstreams").is_some() {
+        return None;
+    }
+    let (key, found) = PLACES.iter().find_map(|place| Some((place[0], value.get(place[0])?)))?;
+    Some(Problem {
+        place: format!("key '{key}'"),
+        message: format!("must be an object of servers, not {}", kind(found)),
+        fix: format!("write \"{key}\": {{\"<name>\": {{\"command\": \"…\"}}}}"),
+    })
 }
 
 /// Reads the servers; relative paths in the file, and the folder that is worked in, are relative to `base`. Clients start what
@@ -108,7 +144,7 @@ fn clashes(servers: &Map<String, Json>) -> Vec<(&String, Problem)> {
 }
 
 /// The name of a server in programs: clients allow any text.
-fn plain_name(given: &str) -> String {
+pub fn plain_name(given: &str) -> String {
     let plain = |c: char| if c.is_whitespace() || c.is_control() || c == '/' { '-' } else { c };
     given.trim().chars().map(plain).collect()
 }
@@ -149,6 +185,7 @@ struct Ours {
     call_timeout: Option<Duration>,
     handshake_timeout: Option<Duration>,
     inherit_env: bool,
+    keeps_unset: bool,
 }
 
 /// How an entry reaches its server.
@@ -164,6 +201,8 @@ struct Reader<'b> {
     problems: Vec<Problem>,
     /// Servers that are left out because a variable in their address or folder is not set.
     unset: Vec<Problem>,
+    /// Whether the entry that is read keeps variables without a value as they stand.
+    keeps_unset: bool,
 }
 
 /// One entry that is being read.
@@ -187,7 +226,7 @@ impl Entry {
 impl<'b> Reader<'b> {
     fn new(base: &'b Path) -> Reader<'b> {
         let config = Config { of_client: true, ..Config::default() };
-        Reader { base, config, problems: Vec::new(), unset: Vec::new() }
+        Reader { base, config, problems: Vec::new(), unset: Vec::new(), keeps_unset: false }
     }
 
     fn problem(&mut self, place: String, message: impl Into<String>, fix: impl Into<String>) {
@@ -234,6 +273,7 @@ impl<'b> Reader<'b> {
         let description = self.text(&mut entry, &["description"]);
         let tools = self.tools(&mut entry);
         let ours = self.ours(&mut entry);
+        self.keeps_unset = ours.keeps_unset;
         let transport = match reach? {
             Reach::Stdio => self.stdio(&mut entry, &ours).map(TransportConfig::Stdio),
             Reach::Http => self.http(&mut entry, &ours, false).map(TransportConfig::Http),
@@ -330,6 +370,7 @@ impl<'b> Reader<'b> {
             call_timeout: call_timeout(&mut fields),
             handshake_timeout: handshake,
             inherit_env: fields.flag("inherit_env"),
+            keeps_unset: fields.word("unset_variables", UNSET).unwrap_or(false),
         };
         fields.close();
         ours
@@ -349,6 +390,7 @@ impl<'b> Reader<'b> {
                 ),
             }
         }
+        env.extend(self.passed_on(entry));
         let directory = match self.text(entry, &["cwd", "cd"]) {
             Some(text) => self.filled(entry.place("cwd"), &text).map(|folder| Some(self.base.join(folder))),
             None => Some(None),
@@ -362,6 +404,41 @@ impl<'b> Reader<'b> {
             directory: directory?,
             handshake_timeout: ours.handshake_timeout.unwrap_or(Duration::from_millis(STDIO_HANDSHAKE_MS)),
         })
+    }
+
+    /// The variables that Codex passes on by name; those without a value it leaves out.
+    fn passed_on(&mut self, entry: &mut Entry) -> Vec<(String, Template)> {
+        let Some((key, value)) = entry.take(&["env_vars"]) else { return Vec::new() };
+        // It may say where a variable comes from, too.
+        let name = |item: &Json| item.as_str().or_else(|| item.get("name")?.as_str()).map(str::to_owned);
+        let names = value.as_array().and_then(|items| items.iter().map(name).collect::<Option<Vec<_>>>());
+        let Some(names) = names else {
+            self.problem(entry.place(key), "must be a list of names of variables", "");
+            return Vec::new();
+        };
+        let (set, unset): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| credentials::variable(name).is_some());
+        for name in unset {
+            self.note(entry.place(key), format!("{name} is not set and is left out, as by the client"));
+        }
+        set.into_iter().map(|name| (name.clone(), [Part::variable(&name)].into_iter().collect())).collect()
+    }
+
+    /// The headers that Codex fills in from variables; those without a value it leaves out.
+    fn named_headers(&mut self, entry: &mut Entry) -> Vec<(String, String)> {
+        let mut headers = Vec::new();
+        for (header, variable) in self.text_map(entry, &["env_http_headers"]) {
+            match credentials::variable(&variable) {
+                Some(_) if is_variable(&variable) => headers.push((header, format!("${{{variable}}}"))),
+                _ => {
+                    let message = format!(
+                        "{variable} is not set, and the header {header:?} is left out, as by the client"
+                    );
+                    self.note(entry.place("env_http_headers"), message);
+                }
+            }
+        }
+        headers
     }
 
     /// The variables in the file that an entry names for them; those of `env` come after them.
@@ -437,13 +514,7 @@ impl<'b> Reader<'b> {
     }
 
     fn url(&mut self, entry: &Entry, key: &str, text: &str) -> Option<Url> {
-        let template = self.template(entry.place(key), text)?;
         let text = self.filled(entry.place(key), text)?;
-        // A secret in an address is covered like any other.
-        for variable in template.variables().filter(|variable| is_secret_name(variable)) {
-            let name = credential_name(&entry.name, variable);
-            self.config.credentials.add(&name, [Part::variable(variable)].into_iter().collect());
-        }
         let fault = match Url::parse(&text) {
             Err(error) => Some(format!("is no address: {error}")),
             Ok(url) if !url.has_host() => Some("has no host".to_owned()),
@@ -464,7 +535,9 @@ impl<'b> Reader<'b> {
     /// Literal headers, and those that carry secrets.
     fn headers(&mut self, entry: &mut Entry) -> (Literal, Vec<AuthRule>) {
         let (mut literal, mut auth) = (Literal::new(), Vec::<AuthRule>::new());
-        for (name, text) in self.text_map(entry, &["headers", "http_headers"]) {
+        let mut given = self.text_map(entry, &["headers", "http_headers"]);
+        given.extend(self.named_headers(entry));
+        for (name, text) in given {
             let place = entry.place("headers");
             let lower = name.to_ascii_lowercase();
             if !is_token(&name) {
@@ -514,7 +587,9 @@ impl<'b> Reader<'b> {
         } else {
             (Scheme::CustomHeader(header.clone()), self.template(place, text)?)
         };
-        for variable in template.variables().filter(|_| matches!(scheme, Scheme::CustomHeader(_))) {
+        // By itself it may come back without what stands around it.
+        let is_part = template.parts().len() > 1 || matches!(scheme, Scheme::CustomHeader(_));
+        for variable in template.variables().filter(|_| is_part) {
             let name = credential_name(server, variable);
             self.config.credentials.add(&name, [Part::variable(variable)].into_iter().collect());
         }
@@ -525,12 +600,36 @@ impl<'b> Reader<'b> {
     /// A text with the variables of clients in it.
     fn template(&mut self, place: String, text: &str) -> Option<Template> {
         match self.parts(text, 0) {
-            Ok(template) => Some(template),
+            Ok(template) => {
+                for name in self.kept_names(&template) {
+                    let message =
+                        format!("{name} is not set and is passed on as it stands, as by the client");
+                    let note = Problem { place: place.clone(), message, fix: String::new() };
+                    if !self.config.notes.contains(&note) {
+                        self.config.notes.push(note);
+                    }
+                }
+                Some(template)
+            }
             Err((message, fix)) => {
                 self.problem(place, message, fix);
                 None
             }
         }
+    }
+
+    /// What stands in a template for variables that have no value and are kept.
+    fn kept_names(&self, template: &Template) -> Vec<String> {
+        let texts = template.parts().iter().filter_map(|part| match part {
+            Part::Literal(text) if self.keeps_unset => {
+                variable(text).filter(|(before, ..)| before.is_empty())
+            }
+            _ => None,
+        });
+        texts
+            .filter(|(_, _, after)| after.is_empty())
+            .map(|(_, inside, _)| format!("${{{inside}}}"))
+            .collect()
     }
 
     /// The parts of a text. Defaults of variables may have variables of their own.
@@ -587,6 +686,9 @@ impl<'b> Reader<'b> {
                 let fix = "set a variable of the environment and write ${env:NAME} in its place".to_owned();
                 return Err(("is asked for by the client, and nobody is asked here", fix));
             }
+            _ if is_variable(name) && self.keeps_unset && credentials::variable(name).is_none() => {
+                Part::Literal(format!("${{{inside}}}"))
+            }
             _ if is_variable(name) => Part::variable(name),
             _ => {
                 let fix = "write ${NAME}, ${NAME:-default} or ${env:NAME}".to_owned();
@@ -598,6 +700,12 @@ impl<'b> Reader<'b> {
     /// The value of a text that is needed at once.
     fn filled(&mut self, place: String, text: &str) -> Option<String> {
         let template = self.template(place.clone(), text)?;
+        // A secret in an address or a path is covered like any other.
+        for variable in template.variables().filter(|variable| is_secret_name(variable)) {
+            if credentials::variable(variable).is_some() {
+                self.config.credentials.add(variable, [Part::variable(variable)].into_iter().collect());
+            }
+        }
         match template.fill(&credentials::variable) {
             Ok(value) => Some(value),
             Err(variable) => {

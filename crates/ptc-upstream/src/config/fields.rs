@@ -54,9 +54,17 @@ impl<'p> Fields<'p> {
         self.rest.contains_key(key)
     }
 
+    /// The same of a key that is read only if it is written.
+    pub fn knows(&mut self, key: &'static str) -> bool {
+        self.known.push(key);
+        self.has(key)
+    }
+
     /// The value of a key, whatever it is.
     pub fn take(&mut self, key: &'static str) -> Option<Json> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.rest.shift_remove(key)
     }
 

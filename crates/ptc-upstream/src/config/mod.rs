@@ -25,6 +25,7 @@ use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
 pub use self::approval::{Approval, ApprovalRules};
+pub use self::by_tool::client_tool_name;
 pub(crate) use self::by_tool::fits;
 pub(crate) use self::fields::Fields;
 pub use self::headers::{AuthRule, Scheme, is_value};
@@ -98,7 +99,7 @@ impl UpstreamConfig {
             .chain(approval)
             .chain(included)
             .chain(excluded)
-            .filter(|(_, name)| !there().any(|tool| by_tool::fits(name, tool)))
+            .filter(|(_, name)| !there().any(|tool| by_tool::restrains(name, tool)))
             .map(|(key, name)| match name.contains('*') {
                 true => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
                 false => missing(key, name, there()),
@@ -133,8 +134,9 @@ pub struct ToolFilter {
 impl ToolFilter {
     /// Whether there is a tool of this name.
     pub fn admits(&self, tool: &str) -> bool {
-        let among = |names: &BTreeSet<String>| names.iter().any(|name| by_tool::fits(name, tool));
-        self.include.as_ref().is_none_or(among) && !among(&self.exclude)
+        let includes = |names: &BTreeSet<String>| names.iter().any(|name| by_tool::fits(name, tool));
+        let is_excluded = self.exclude.iter().any(|name| by_tool::restrains(name, tool));
+        self.include.as_ref().is_none_or(includes) && !is_excluded
     }
 }
 
@@ -340,6 +342,11 @@ impl Config {
     /// it. Servers that can be used are not there.
     pub fn client_problems(servers: Map<String, Json>, base: &Path) -> BTreeMap<String, Vec<Problem>> {
         client::problems(servers, base)
+    }
+
+    /// The name in programs of a server that an MCP client knows by this one.
+    pub fn client_server_name(given: &str) -> String {
+        client::plain_name(given)
     }
 
     /// The entry of a server of an MCP client with its command and arguments where most clients write them.

@@ -60,7 +60,14 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         return Err(ConfigError::one(Problem::general(message, "write {\"upstreams\": {…}}")));
     }
     if let Some(servers) = client::servers(&value) {
-        return client::config(servers, base);
+        let notes = client::other_places(&value);
+        return client::config(servers, base).map(|mut config| {
+            config.notes.extend(notes);
+            config
+        });
+    }
+    if let Some(problem) = client::no_servers(&value) {
+        return Err(ConfigError::one(problem));
     }
     let mut problems = Vec::new();
     let mut fields = Fields::open("", value, &mut problems);
@@ -113,7 +120,7 @@ fn upstream(
     let tags = fields.texts("tags");
     let effects = effects(&mut fields);
     let approval = ApprovalRules::parse(&mut fields);
-    let include = fields.has("include_tools").then(|| fields.texts("include_tools").into_iter().collect());
+    let include = fields.knows("include_tools").then(|| fields.texts("include_tools").into_iter().collect());
     let tools = ToolFilter { include, exclude: fields.texts("exclude_tools").into_iter().collect() };
     let max_response_bytes =
         fields.number("max_response_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE) as usize;
@@ -140,7 +147,7 @@ fn upstream(
 
 /// How long one call may take, if it is said.
 pub(super) fn call_timeout(fields: &mut Fields) -> Option<Duration> {
-    fields.has("call_timeout_ms").then(|| fields.millis("call_timeout_ms", CALL_MS))
+    fields.knows("call_timeout_ms").then(|| fields.millis("call_timeout_ms", CALL_MS))
 }
 
 /// How long one request over HTTP may take if nothing else is said: as long as the call that it is for.

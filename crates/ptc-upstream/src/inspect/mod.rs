@@ -5,7 +5,9 @@ mod schemas;
 
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 
 pub use self::schemas::problems;
 use crate::catalog::{Argument, arguments, one_line, shortened};
@@ -40,6 +42,8 @@ pub struct ServerReport {
     pub left_out: Vec<String>,
     /// The definitions as they came, for pinning.
     definitions: Vec<ToolDef>,
+    /// The names of tools that the configuration leaves out.
+    excluded: Vec<String>,
 }
 
 /// The most characters of why something is left out.
@@ -63,6 +67,11 @@ pub struct ToolReport {
 }
 
 impl ServerReport {
+    /// The names of all its tools, also of those that the configuration leaves out, as they came.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.definitions.iter().map(|tool| tool.name.as_str()).chain(self.excluded.iter().map(String::as_str))
+    }
+
     /// Notes the tools as pinned, unless the server could not be reached.
     pub fn pin(&self, pins: &mut Pins) {
         if self.tools.is_ok() {
@@ -89,6 +98,25 @@ pub async fn inspect(
 ) -> Vec<ServerReport> {
     let wanted = config.upstreams.iter().filter(|upstream| only.is_empty() || only.contains(&upstream.name));
     join_all(wanted.map(|upstream| look(upstream, secrets, pins))).await
+}
+
+/// Reaches all upstreams of a configuration at once and hands over each report as soon as it is there, for somebody who
+/// waits. All are closed again.
+pub async fn inspect_each(
+    config: &Config,
+    secrets: &Secrets,
+    mut seen: impl FnMut(&ServerReport),
+) -> Vec<ServerReport> {
+    let mut looking: FuturesUnordered<_> = (config.upstreams.iter().enumerate())
+        .map(|(place, upstream)| async move { (place, look(upstream, secrets, None).await) })
+        .collect();
+    let mut reports = Vec::new();
+    while let Some((place, report)) = looking.next().await {
+        seen(&report);
+        reports.push((place, report));
+    }
+    reports.sort_by_key(|(place, _)| *place);
+    reports.into_iter().map(|(_, report)| report).collect()
 }
 
 /// What reaching an upstream and listing its tools may cost.
@@ -138,6 +166,7 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
         left_out: left_out.iter().map(|left| one_line(&redactor.redact_str(left), LEFT_OUT)).collect(),
         changes: changes.into_iter().map(|change| covered_change(change, &redactor)).collect(),
         definitions,
+        excluded,
     }
 }
 
@@ -182,7 +211,12 @@ fn list_problems(
     }
     // A server that could not be reached, or has no tools at all, tells nothing about names.
     if !tools.is_empty() || !excluded.is_empty() {
-        let rules = upstream.idle_rules(tools, excluded);
+        let mut rules = upstream.idle_rules(tools, excluded);
+        // It refuses names that differ in hyphens and underscores too, and says what else that means.
+        if let Some(misnamed) = upstream.misnamed_effect(tools, excluded) {
+            rules.retain(|rule| *rule != misnamed);
+            rules.insert(0, format!("nothing of this server can be called: {misnamed}"));
+        }
         problems.extend(rules.into_iter().map(|rule| redactor.redact_string(rule)));
     }
     problems

@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::content;
 use crate::call;
+use crate::catalog::one_line;
 use crate::model::{Fault, Payload, Reason, ToolDef};
 
 /// One page of a list of tools.
@@ -35,8 +36,9 @@ impl Page {
         // Some servers say so that there is no further page.
         page.next_cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
         for tool in tools.ok_or_else(|| wrong(serde_json::Error::custom("missing field `tools`")))? {
-            match serde_json::from_str(tool) {
-                Ok(tool) => page.tools.push(tool),
+            match serde_json::from_str::<Json>(tool) {
+                Ok(tool) if has_name(&tool) => page.tools.push(tool),
+                Ok(_) => page.left_out.push(format!("an entry without a name: {}", one_line(tool, SHOWN))),
                 Err(error) => page.left_out.push(format!("tool {}: cannot be read: {error}", name_of(tool))),
             }
         }
@@ -47,6 +49,13 @@ impl Page {
     pub fn tools(&mut self, transport: &str) -> impl Iterator<Item = ToolDef> {
         std::mem::take(&mut self.tools).into_iter().filter_map(move |tool| read_tool(tool, transport))
     }
+}
+
+/// How many characters of an entry are shown that is no tool.
+const SHOWN: usize = 80;
+
+fn has_name(tool: &Json) -> bool {
+    tool.get("name").and_then(Json::as_str).is_some_and(|name| !name.is_empty())
 }
 
 /// The name in the text of a tool, as it stands there.
@@ -154,6 +163,7 @@ mod tests {
         let mut page = Page::read(&text.to_string()).expect("a page");
         let names: Vec<String> = page.tools("mcp_stdio").map(|tool| tool.name).collect();
         assert_eq!((names, page.next_cursor.as_deref()), (vec!["a".to_owned(), "b".to_owned()], Some("2")));
+        assert_eq!(page.left_out, ["an entry without a name: {\"name\":\"\"}", "an entry without a name: 3"]);
         assert_eq!(Page::read("{}").expect_err("no tools").reason, Reason::UpstreamError);
         let last = Page::read("{\"tools\": [], \"nextCursor\": \"\"}").expect("a page");
         assert_eq!(last.next_cursor, None, "an empty cursor is none");

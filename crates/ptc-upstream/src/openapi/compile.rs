@@ -1,8 +1,8 @@
 //! OpenAPI operations as tools. Only operations that are listed become tools, and only those that can be called
 //! without guessing; everything else is refused at start with a reason.
 //!
-//! Without `allow_writes` an operation must be a plain GET: no body, no header parameters. With it, the other methods, JSON
-//! bodies (argument `body`) and header parameters work. Which operations there are to choose from says `select.rs`.
+//! Without `allow_writes` an operation must be a plain GET: no body, no header parameters, of which those that it does not need
+//! are left out. With it, the other methods, JSON bodies (argument `body`) and header parameters work. Which operations there are to choose from says `select.rs`.
 
 use std::collections::BTreeMap;
 
@@ -34,11 +34,11 @@ pub struct Param {
     pub name: String,
     /// Where it goes.
     pub place: Place,
-    /// How lists and objects are written in a query.
+    /// How lists and objects are written in a query, and values in a path.
     pub style: Style,
 }
 
-/// How a list or an object is written in a query.
+/// How a list or an object is written in a query, and any value in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Not at all: there is one value.
@@ -51,19 +51,53 @@ pub enum Style {
     Deep,
     /// As JSON.
     Json,
+    /// Into a path.
+    InPath(PathStyle),
+}
+
+/// How a value is written into a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathStyle {
+    /// What stands around it.
+    pub form: PathForm,
+    /// Whether items and fields stand by themselves.
+    pub explode: bool,
+    /// Whether there is one value only.
+    pub single: bool,
+}
+
+/// What stands around a value in a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathForm {
+    /// Nothing: `5`.
+    Simple,
+    /// A dot: `.5`.
+    Label,
+    /// A name: `;id=5`.
+    Matrix,
 }
 
 impl Style {
-    /// What a parameter says; `form`, with every item by itself, unless it says something else.
-    fn of(param: &Json, schema: &Json) -> Style {
+    /// What a parameter says; in a query `form`, with every item by itself, and in a path `simple`, unless it says something
+    /// else.
+    fn of(param: &Json, place: Place, schema: &Json) -> Style {
         const SINGLE: [&str; 4] = ["boolean", "integer", "number", "string"];
+        let explode = param.get("explode").and_then(Json::as_bool);
+        let single = schema.get("type").and_then(Json::as_str).is_some_and(|kind| SINGLE.contains(&kind));
+        if place == Place::Path {
+            let form = match param.get("style").and_then(Json::as_str) {
+                Some("label") => PathForm::Label,
+                Some("matrix") => PathForm::Matrix,
+                _ => PathForm::Simple,
+            };
+            return Style::InPath(PathStyle { form, explode: explode == Some(true), single });
+        }
         if param.get("content").is_some() {
             return Style::Json;
         }
-        if schema.get("type").and_then(Json::as_str).is_some_and(|kind| SINGLE.contains(&kind)) {
+        if single {
             return Style::Single;
         }
-        let explode = param.get("explode").and_then(Json::as_bool);
         match param.get("style").and_then(Json::as_str).unwrap_or("form") {
             "spaceDelimited" if explode != Some(true) => Style::Joined("%20"),
             "pipeDelimited" if explode != Some(true) => Style::Joined("%7C"),
@@ -455,7 +489,7 @@ impl Input<'_> {
                 self.required.push(name.clone());
             }
             let property = self.property(&param);
-            let style = Style::of(&param, &property);
+            let style = Style::of(&param, place, &property);
             self.properties.insert(name.clone(), property);
             self.params.push(Param { name, place, style });
         }
@@ -482,6 +516,14 @@ impl Input<'_> {
                 }
                 _ => Place::Header,
             },
+            // A GET without it is a GET: what a header can change about one, only writes may.
+            "header" if param.get("required") != Some(&Json::Bool(true)) => return Ok(None),
+            "header" => {
+                return Err(format!(
+                    "has the header parameter '{name}', which it needs; set \"allow_writes\": true for it in \
+                     operation_overrides to pass headers"
+                ));
+            }
             other => return Err(format!("has the {other} parameter '{name}', which cannot be used")),
         };
         Ok(Some((name, place, param.clone())))

@@ -4,7 +4,7 @@
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
-use super::compile::{Operation, Place, Style};
+use super::compile::{Operation, PathForm, Place, Style};
 use super::path::has_dot_steps;
 
 /// A request that is ready to be sent.
@@ -37,18 +37,9 @@ pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Re
         let name = &param.name;
         match param.place {
             Place::Path => {
-                let text = scalar(&value)
-                    .ok_or_else(|| format!("unsupported path arg '{name}': it must be a scalar"))?;
-                if text.is_empty() {
-                    return Err(format!("unsupported path arg '{name}': \"\" is no name"));
-                }
-                if has_dot_steps(&text) {
-                    let shown = crate::ledger::cut(&text, 80);
-                    return Err(format!(
-                        "unsupported path arg '{name}': {shown:?} has a step '.' or '..', which could lead to another path"
-                    ));
-                }
-                path = path.replace(&format!("{{{name}}}"), &encoded(&text));
+                let text = in_path(name, param.style, &value)
+                    .map_err(|why| format!("unsupported path arg '{name}': {why}"))?;
+                path = path.replace(&format!("{{{name}}}"), &text);
             }
             Place::Query => {
                 let written = written(name, param.style, &value);
@@ -77,6 +68,59 @@ pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Re
         return Err("unsupported path args: together they lead to another path".to_owned());
     }
     Ok(Request { url: address(base, &path, &query), headers, body })
+}
+
+/// A value as a part of a path, as OpenAPI writes it.
+fn in_path(name: &str, style: Style, value: &Json) -> Result<String, String> {
+    let Style::InPath(style) = style else { return Err("it has no place in a path".to_owned()) };
+    let checked = |text: String| -> Result<String, String> {
+        if text.is_empty() {
+            return Err("\"\" is no name".to_owned());
+        }
+        if has_dot_steps(&text) {
+            let shown = crate::ledger::cut(&text, 80);
+            return Err(format!("{shown:?} has a step '.' or '..', which could lead to another path"));
+        }
+        Ok(encoded(&text))
+    };
+    let nested = || "there is no way to write what is nested in it".to_owned();
+    let one = |value: &Json| scalar(value).ok_or_else(nested).and_then(checked);
+    // What stands before the whole, between its parts if they are by themselves, and before each of them.
+    let (before, between, each) = match style.form {
+        PathForm::Simple => ("", ",", String::new()),
+        PathForm::Label => (".", ".", String::new()),
+        PathForm::Matrix => (";", ";", format!("{}=", encoded(name))),
+    };
+    Ok(match value {
+        Json::Array(_) | Json::Object(_) if style.single => return Err("it must be a scalar".to_owned()),
+        Json::Array(items) => {
+            let items = items.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+            match style.explode {
+                _ if items.is_empty() => return Err("an empty list is no name".to_owned()),
+                true => {
+                    let items = items.iter().map(|item| format!("{each}{item}"));
+                    format!("{before}{}", items.collect::<Vec<_>>().join(between))
+                }
+                false => format!("{before}{each}{}", items.join(",")),
+            }
+        }
+        Json::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| Ok((encoded(key), one(value)?)));
+            let fields = fields.collect::<Result<Vec<_>, String>>()?;
+            match style.explode {
+                _ if fields.is_empty() => return Err("an empty map is no name".to_owned()),
+                true => {
+                    let fields = fields.iter().map(|(key, text)| format!("{key}={text}"));
+                    format!("{before}{}", fields.collect::<Vec<_>>().join(between))
+                }
+                false => {
+                    let fields = fields.into_iter().flat_map(|(key, text)| [key, text]);
+                    format!("{before}{each}{}", fields.collect::<Vec<_>>().join(","))
+                }
+            }
+        }
+        _ => format!("{before}{each}{}", scalar(value).ok_or_else(nested).and_then(checked)?),
+    })
 }
 
 /// The path behind the base, with a query.

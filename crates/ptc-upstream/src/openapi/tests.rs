@@ -70,8 +70,8 @@ fn every_operation_that_cannot_be_used_is_refused_with_a_reason() {
         (
             "header",
             "/a",
-            get(json!({"parameters": [param("X-Tenant", "header")]})),
-            "has the header parameter 'X-Tenant'",
+            get(json!({"parameters": [{"name": "X-Tenant", "in": "header", "required": true}]})),
+            "has the header parameter 'X-Tenant', which it needs; set \"allow_writes\"",
         ),
         (
             "cookie",
@@ -388,6 +388,46 @@ fn w7_lists_and_objects_go_into_the_query_by_their_style() {
             Err(expected) => assert!(query.expect_err("it is refused").contains(expected), "{param}"),
         }
     }
+}
+
+#[test]
+fn values_go_into_the_path_by_their_style() {
+    let (items, fields) = (json!(["a b", 2]), json!({"R": 100, "G": "x/y"}));
+    for (style, explode, value, expected) in [
+        ("simple", false, &items, "a%20b,2"),
+        ("simple", true, &items, "a%20b,2"),
+        ("simple", false, &fields, "R,100,G,x%2Fy"),
+        ("simple", true, &fields, "R=100,G=x%2Fy"),
+        ("simple", false, &json!(5), "5"),
+        ("label", false, &json!(5), ".5"),
+        ("label", false, &items, ".a%20b,2"),
+        ("label", true, &items, ".a%20b.2"),
+        ("label", true, &fields, ".R=100.G=x%2Fy"),
+        ("matrix", false, &json!(5), ";id=5"),
+        ("matrix", false, &items, ";id=a%20b,2"),
+        ("matrix", true, &items, ";id=a%20b;id=2"),
+        ("matrix", true, &fields, ";R=100;G=x%2Fy"),
+        ("matrix", false, &fields, ";id=R,100,G,x%2Fy"),
+    ] {
+        let kind = if value.is_array() { "array" } else { "object" };
+        let kind = if value.is_number() { "integer" } else { kind };
+        let param = json!({"name": "id", "in": "path", "required": true, "style": style, "explode": explode, "schema": {"type": kind}});
+        let spec = document("/a/{id}/x", get(json!({"parameters": [param]})));
+        let operation = compiled(&spec, &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+        let made = request(&operation, &base(), object(json!({"id": value}))).expect("it can be written");
+        assert_eq!(made.url.path(), format!("/api/a/{expected}/x"), "{style} {explode} {value}");
+        for wrong in [json!([]), json!([".."]), json!([[1]]), json!("")] {
+            request(&operation, &base(), object(json!({"id": wrong}))).expect_err("it is refused");
+        }
+    }
+}
+
+#[test]
+fn a_get_does_without_headers_that_it_does_not_need() {
+    let item = get(json!({"parameters": [param("X-Trace", "header"), param("q", "query")]}));
+    let operation = compiled(&document("/a", item), &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+    let names: Vec<&str> = operation.params.iter().map(|param| param.name.as_str()).collect();
+    assert_eq!(names, ["q"]);
 }
 
 #[test]

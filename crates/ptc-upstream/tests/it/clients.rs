@@ -425,3 +425,84 @@ fn what_keeps_each_server_from_being_used_is_told_by_name() {
     assert_eq!(problems.keys().collect::<Vec<_>>(), ["asks", "ext"]);
     assert!(problems["ext"][0].to_string().starts_with("server 'ext': has neither \"command\" nor \"url\""));
 }
+
+#[test]
+fn variables_without_a_value_are_what_clients_make_of_them() {
+    let entry = json!({"command": "srv", "args": ["${NO_SUCH}", "${HOME}"], "env": {"K": "a-${env:NO_SUCH}"}, "unset_variables": "keep"});
+    let config = read(json!({"mcpServers": {"x": entry}})).expect("it is right");
+    assert_eq!(command(&config, "x"), ["srv", "${NO_SUCH}", "/home/ada"]);
+    let TransportConfig::Stdio(stdio) = &config.upstreams[0].transport else { panic!("it is a child") };
+    assert_eq!(stdio.env["K"].fill(&lookup), Ok("a-${env:NO_SUCH}".to_owned()));
+    let passed = "is not set and is passed on as it stands, as by the client";
+    assert_eq!(
+        notes(&config),
+        [
+            format!("server 'x', key 'args': ${{NO_SUCH}} {passed}"),
+            format!("server 'x', key 'env': ${{env:NO_SUCH}} {passed}")
+        ]
+    );
+    // Codex passes variables on by name.
+    let named = json!({"command": "srv", "env_vars": ["PATH", "NO_SUCH"]});
+    let far =
+        json!({"url": "https://a.example/mcp", "env_http_headers": {"X-Path": "PATH", "X-None": "NO_SUCH"}});
+    let config = read(json!({"mcpServers": {"x": named, "y": far}})).expect("it is right");
+    let TransportConfig::Stdio(stdio) = &config.upstreams[0].transport else { panic!("it is a child") };
+    assert_eq!(stdio.env.keys().collect::<Vec<_>>(), ["PATH"]);
+    let endpoint = config.upstreams[1].transport.endpoint().expect("HTTP");
+    assert_eq!(endpoint.auth.iter().map(|rule| rule.scheme.header()).collect::<Vec<_>>(), ["x-path"]);
+    assert_eq!(
+        notes(&config),
+        [
+            "server 'x', key 'env_vars': NO_SUCH is not set and is left out, as by the client",
+            "server 'y', key 'env_http_headers': NO_SUCH is not set, and the header \"X-None\" is left out, as by the client",
+        ]
+    );
+    // A header for which a client sends nothing has no value.
+    let empty = json!({"url": "https://a.example/mcp", "headers": {"X-Api-Key": "${NO_SUCH:-}"}});
+    let config = read(json!({"mcpServers": {"z": empty}})).expect("it is right");
+    let header = ("x-api-key".to_owned(), String::new());
+    assert_eq!(headers(&config, &config.upstreams[0]), [header]);
+}
+
+#[test]
+fn secrets_in_arguments_and_addresses_are_covered() {
+    let config = read(json!({"mcpServers": {
+        "x": {"command": "srv", "args": ["--api-key", "sk-0123456789", "--token=tok-0123456789"]},
+        "y": {"url": "https://a.example/mcp?api_key=key-0123456789&page=12345678"}
+    }}));
+    let config = config.expect("it is right");
+    let redactor = Secrets::resolve_with(&config, &lookup, None).expect("all is set").redactor();
+    for secret in ["sk-0123456789", "tok-0123456789", "key-0123456789"] {
+        assert_eq!(redactor.redact_str(secret), "[REDACTED]", "{secret}");
+    }
+    assert_eq!(redactor.redact_str("page 12345678 of srv"), "page 12345678 of srv");
+}
+
+#[test]
+fn what_is_not_read_of_a_file_is_told() {
+    let entry = json!({"command": "srv"});
+    let both = read(json!({"mcpServers": {"x": entry}, "servers": {"y": entry}})).expect("it is right");
+    assert_eq!(
+        notes(&both),
+        ["key 'servers': is left out: the servers of 'mcpServers' are used; move its servers there"]
+    );
+    let nested = read(json!({"mcp": {"servers": {"x": entry}}})).expect("it is right");
+    assert!(nested.notes.is_empty(), "{:?}", nested.notes);
+    let error = read(json!({"mcpServers": null})).expect_err("it is wrong");
+    assert_eq!(
+        error.to_string(),
+        "upstreams config: key 'mcpServers': must be an object of servers, not null; write \"mcpServers\": {\"<name>\": \
+         {\"command\": \"…\"}}"
+    );
+}
+
+#[test]
+fn a_credential_with_a_mistake_is_told_once_and_all_keys_are_known() {
+    let error = read(json!({
+        "credentials": {"a": {"source": "exec"}},
+        "upstreams": {"x": {"transport": "mcp_http", "url": "https://a.example/mcp", "auth": [{"scheme": "bearer", "binding": "a"}], "zzzzzzzz": 1}}
+    }));
+    let error = error.expect_err("it is wrong").to_string();
+    assert!(!error.contains("unknown credential binding"), "{error}");
+    assert!(error.contains("include_tools") && error.contains("call_timeout_ms"), "{error}");
+}

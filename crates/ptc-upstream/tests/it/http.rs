@@ -94,7 +94,7 @@ async fn a_status_has_its_reason() {
                 401,
                 Reason::AuthFailed,
                 "http 401: the credentials were not accepted; upstream 'x' sends 'token': see that its value in \
-                 \"credentials\" is right and has not expired",
+                 \"credentials\" (\"headers\" in a client's file) is right and has not expired",
             ),
             (429, Reason::RateLimited, "http 429: too many requests"),
             (500, Reason::UpstreamUnavailable, "http 500"),
@@ -133,7 +133,7 @@ async fn a_status_before_any_call_has_its_reason() {
     let fault = client(stranger).list(ALLOWANCE).await.unwrap_err();
     assert_eq!(fault.reason, Reason::AuthFailed, "{fault}");
     let expected = "http 401: the server wants credentials, and upstream 'x' has no \"auth\"; name a credential in \
-                    \"credentials\" and add \"auth\": [{\"scheme\": \"bearer\", \"binding\": \"…\"}] to it";
+                    \"credentials\" and add \"auth\": [{\"scheme\": \"bearer\", \"binding\": \"…\"}] to it; in the file of a client, write it into \"headers\"";
     assert_eq!(fault.message, expected);
 }
 
@@ -145,7 +145,7 @@ async fn a_server_that_signs_people_in_says_what_to_configure() {
     let fault = client(stranger).list(ALLOWANCE).await.unwrap_err();
     let expected = "http 401: the server wants a sign-in with OAuth, which is not done here; get a token from its \
                     provider, name it in \"credentials\" and add \"auth\": [{\"scheme\": \"bearer\", \
-                    \"binding\": \"…\"}] to upstream 'x'";
+                    \"binding\": \"…\"}] to upstream 'x'; in the file of a client, write it into \"headers\"";
     assert_eq!((fault.reason, fault.message.as_str()), (Reason::AuthFailed, expected));
 }
 

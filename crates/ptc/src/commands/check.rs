@@ -134,7 +134,7 @@ fn mistakes(errors: &[Error], source: &str) -> Value {
     json!({"ok": false, "error": errors.first(), "errors": errors})
 }
 
-fn as_json(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> Value {
+pub(super) fn as_json(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> Value {
     match planned {
         Ok(uses) => json!({
             "ok": true,
@@ -150,7 +150,7 @@ fn as_json(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> V
 }
 
 /// The tools in one line, then a line per place that calls one, and below it where its arguments come from.
-fn as_text(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> String {
+pub(super) fn as_text(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> String {
     let uses = match planned {
         Ok(uses) => uses,
         Err(refusal) => return format!("refused: {refusal}"),

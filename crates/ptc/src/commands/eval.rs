@@ -234,8 +234,11 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
         // Without any, nobody has said which inputs there will be.
         machine.set_strict_inputs(!args.data.is_empty());
         let checked = attached::admit(&machine, &tools, run.as_ref()).and_then(|()| match &upstreams {
-            Some(upstreams) => checked_with(upstreams, &mut machine, &source, &tools),
-            None => machine.check(&source),
+            Some(upstreams) => checked_with(upstreams, &mut machine, &source, &tools, args.json),
+            None => machine.check(&source).map(|manifest| match args.json {
+                true => manifest_json(&manifest).to_string(),
+                false => manifest_text(&manifest),
+            }),
         });
         return check(checked, &name, &source, args.json);
     }
@@ -383,30 +386,29 @@ fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
     String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))
 }
 
-/// What a program may call where there are upstreams, or the first thing that is wrong with it.
+/// What a program may call where there are upstreams, as `ptc check` tells it, or the first thing that is wrong with it.
 fn checked_with(
     upstreams: &attached::AttachedUpstreams,
     machine: &mut Machine,
     source: &str,
     tools: &Tools,
-) -> Result<Manifest, Error> {
+    as_json: bool,
+) -> Result<String, Error> {
     let mut note = |note: String| errln!("ptc: {note}");
     let checked = upstreams.check(machine, source, tools, &mut note);
     let manifest = checked.map_err(|mut errors| errors.swap_remove(0))?;
-    let refused = upstreams.plan(&manifest).err();
-    refused.map_or(Ok(manifest), |refusal| Err(Error::new(ErrorKind::Runtime, refusal.to_string())))
+    let planned = upstreams.plan(&manifest);
+    match &planned {
+        Err(refusal) => Err(Error::new(ErrorKind::Runtime, refusal.to_string())),
+        Ok(_) if as_json => Ok(super::check::as_json(&manifest, &planned).to_string()),
+        Ok(_) => Ok(super::check::as_text(&manifest, &planned)),
+    }
 }
 
-fn check(
-    checked: Result<Manifest, Error>,
-    name: &str,
-    source: &str,
-    as_json: bool,
-) -> anyhow::Result<Outcome> {
+fn check(checked: Result<String, Error>, name: &str, source: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     let written = match (&checked, as_json) {
-        (Ok(manifest), true) => writeln!(out, "{}", manifest_json(manifest)),
-        (Ok(manifest), false) => writeln!(out, "{}", manifest_text(manifest)),
+        (Ok(told), _) => writeln!(out, "{told}"),
         (Err(error), true) => {
             writeln!(out, "{}", json!({"ok": false, "error": report::error_fields(error, source)}))
         }

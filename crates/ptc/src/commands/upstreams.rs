@@ -9,6 +9,7 @@ use ptc_upstream::catalog::Argument;
 use ptc_upstream::config::{Config, ENV_VAR, Found, PinPolicy, locate};
 use ptc_upstream::credentials::Secrets;
 use ptc_upstream::inspect::{ServerReport, ToolReport, inspect};
+use ptc_upstream::model::Reason;
 use ptc_upstream::pins::{Change, Difference, Pins};
 use serde_json::{Value as Json, json};
 
@@ -118,6 +119,9 @@ impl WhichServers {
         for note in &config.notes {
             errln!("ptc: {note}");
         }
+        if config.upstreams.is_empty() {
+            errln!("ptc: the configuration has no servers");
+        }
         let policy = config.pins.as_ref().map_or(PinPolicy::Refuse, |pins| pins.policy);
         let file = self.pins.clone().or_else(|| config.pins.as_ref().map(|pins| pins.file.clone()));
         Ok(ReadyConfig { config, secrets, pins: file.map(|file| (file, policy)) })
@@ -211,7 +215,14 @@ fn counted(count: usize) -> String {
 fn text(server: &ServerReport) -> String {
     let mut lines = Vec::new();
     match &server.tools {
-        Err(fault) => lines.push(format!("{} ({}): {fault}", server.name, server.transport)),
+        Err(fault) => {
+            let cure = match (fault.reason, server.transport) {
+                (Reason::Timeout, "openapi") => "; \"request_timeout_ms\" gives it more time",
+                (Reason::Timeout, _) => "; \"handshake_timeout_ms\" gives it more time",
+                _ => "",
+            };
+            lines.push(format!("{} ({}): {fault}{cure}", server.name, server.transport));
+        }
         Ok(tools) => {
             let about = server.about.as_ref().map(|about| {
                 let who = plain(&format!("{} {}", about.name, about.version));

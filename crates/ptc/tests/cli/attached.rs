@@ -204,7 +204,10 @@ fn check_names_tools_and_servers_that_are_not_there_before_anything_runs() {
     let ran = run(&["check", "-e", "(mcp/look-up {})", "--upstreams-config", &config]);
     assert_eq!((ran.code, ran.out.lines().next()), (0, Some("ok, may call mcp/look_up once")), "{}", ran.err);
     let ran = run(&["eval", "--check", "-e", "(mcp/look_up {})", "--upstreams-config", &config]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    // Both commands say the same of it, the class of the tool too.
+    let same = run(&["check", "-e", "(mcp/look_up {})", "--upstreams-config", &config]);
+    assert_eq!((ran.code, &ran.out), (0, &same.out), "{}", ran.err);
+    assert!(ran.out.contains("  mcp/look_up ("), "{}", ran.out);
     // What cannot be looked at is not called right.
     let ran = run(&["check", "-e", "(dead/anything {})", "--upstreams-config", &config]);
     let why = "upstream 'dead' cannot be used, so its tools are not checked: upstream_unavailable: process exited with \

@@ -204,10 +204,39 @@ fn servers_are_looked_at_and_tokens_are_told() {
     let home = Home::new("look");
     let (client, file, text) = FILES[0];
     home.write(file, text);
+    // Before anything is changed, too.
+    let dry = home.ptc(&["setup", client, "--dry-run"]);
+    assert!(dry.out.contains("definitions of all tools: about "), "{}{}", dry.out, dry.err);
     let done = home.ptc(&["setup", client, "--yes"]);
     assert_eq!(done.code, 0, "{}{}", done.out, done.err);
-    assert!(done.out.contains("  script is ready: 1 tools\n"), "{}", done.out);
-    assert!(done.out.contains("tools in the model's context: about "), "{}", done.out);
+    assert!(done.out.contains("  script is ready: 1 tool\n"), "{}", done.out);
+    assert!(done.out.contains("definitions of all tools: about "), "{}", done.out);
+    assert!(done.out.contains(" tokens; of ptc: about "), "{}", done.out);
+}
+
+/// Starting servers may take a minute, in which nobody should look at nothing.
+#[test]
+fn at_a_terminal_each_server_is_told_as_soon_as_it_is_there() {
+    let home = Home::new("waits");
+    let (client, file, text) = FILES[0];
+    home.write(file, text);
+    let output = Command::new("python3")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py"))
+        .args(["[]", env!("CARGO_BIN_EXE_ptc"), "setup", client, "--dry-run"])
+        .env("HOME", &home.0)
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .current_dir(&home.0)
+        .output()
+        .expect("python3 is there");
+    let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+    let (begins, ready, list) =
+        (at("looking at script\n"), at("  script is ready: 1 tool\n"), at("  - script\n"));
+    assert!(begins < ready && ready < list, "{shown}");
+    // Elsewhere it would be noise.
+    let dry = home.ptc(&["setup", client, "--dry-run"]);
+    assert_eq!((dry.code, dry.err.as_str()), (0, ""));
 }
 
 #[test]
@@ -234,6 +263,10 @@ fn what_cannot_be_moved_is_said() {
         (Some("{\"mcpServers\": {}}"), "has no servers to move"),
         (Some("{\"mcpServers\": {\"x\": {}}}"), "server 'x': has neither \"command\" nor \"url\""),
         (Some("{\"mcpServers\": "), "is not JSON"),
+        (
+            Some("{\"mcpServers\": {\"x\": {\"command\": \"x\", \"disabled\": true}}}"),
+            "that could be moved are switched off",
+        ),
         (
             Some("{\"mcpServers\": {\"ptc\": {\"command\": \"a\"}, \"x\": {\"command\": \"b\"}}}"),
             "has a server 'ptc' beside others",
@@ -565,7 +598,7 @@ fn variables_of_clients_are_written_as_they_are_meant_and_passed_on() {
     );
     assert_eq!(home.ptc(&["setup", "gemini", "--yes", "--no-check"]).code, 0);
     assert_eq!(json(&home.read(".gemini/settings.json"))["mcpServers"]["ptc"]["env"]["A_KEY"], "$A_KEY");
-    assert_eq!(kept_servers(&home)["a"]["env"]["KEY"], "${A_KEY}");
+    assert_eq!(kept_servers(&home)["a"]["env"]["KEY"], "${A_KEY:-}");
     assert_eq!(home.ptc(&["setup", "gemini", "--undo"]).code, 0);
 
     home.write(
@@ -573,7 +606,7 @@ fn variables_of_clients_are_written_as_they_are_meant_and_passed_on() {
         "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"a\"], \"environment\": {\"KEY\": \"{env:A_KEY}\"}}}}",
     );
     assert_eq!(home.ptc(&["setup", "opencode", "--yes", "--no-check"]).code, 0);
-    assert_eq!(kept_servers(&home)["a"]["environment"]["KEY"], "${A_KEY}");
+    assert_eq!(kept_servers(&home)["a"]["environment"]["KEY"], "${A_KEY:-}");
 }
 
 #[test]
@@ -616,7 +649,7 @@ fn folders_of_a_project_mean_the_same_after_the_move() {
     );
     fs::create_dir_all(home.0.join("shop/sub")).expect("a folder");
     let done = home.ptc_in("shop", &["setup", "cursor", "--project", "--yes"]);
-    assert!(done.code == 0 && done.out.contains("script is ready: 1 tools"), "{}{}", done.out, done.err);
+    assert!(done.code == 0 && done.out.contains("script is ready: 1 tool"), "{}{}", done.out, done.err);
     let servers = kept_servers(&home);
     let folder = home.0.join("shop").canonicalize().expect("it is there");
     assert_eq!(servers["script"]["cwd"], folder.join("sub").to_str().expect("UTF-8"));

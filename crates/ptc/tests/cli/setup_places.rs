@@ -164,8 +164,49 @@ fn servers_of_zed_move_in_both_spellings() {
     let done = home.ptc(&["setup", "zed", "--yes"]);
     assert_eq!(done.code, 0, "{}{}", done.out, done.err);
     for name in ["old", "new"] {
-        assert!(done.out.contains(&format!("  {name} is ready: 1 tools\n")), "{}", done.out);
+        assert!(done.out.contains(&format!("  {name} is ready: 1 tool\n")), "{}", done.out);
     }
     assert_eq!(home.ptc(&["setup", "zed", "--undo"]).code, 0);
     assert_eq!(home.read(".config/zed/settings.json"), before);
+}
+
+/// The project `shop`, set up.
+fn shop(name: &str) -> (Home, String) {
+    let home = Home::new(name);
+    let before = home.write("shop/.mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}\n");
+    let done = home.ptc_in("shop", &["setup", "claude-code", "--project", "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    (home, before)
+}
+
+const UNDO: &[&str] = &["setup", "claude-code", "--project", "--undo"];
+
+#[test]
+fn a_project_that_was_moved_is_undone_where_it_is() {
+    let (home, before) = shop("moved-project");
+    fs::rename(home.0.join("shop"), home.0.join("store")).expect("it is moved");
+    let again = home.ptc_in("store", &["setup", "claude-code", "--project", "--yes", "--no-check"]);
+    assert!(again.out.contains("is set up already"), "{}{}", again.out, again.err);
+    let undone = home.ptc_in("store", UNDO);
+    assert_eq!((undone.code, home.read("store/.mcp.json")), (0, before), "{}{}", undone.out, undone.err);
+    let kept = fs::read_dir(home.0.join(".config/ptc_runner_mcp/setup")).expect("a folder").count();
+    assert_eq!(kept, 0);
+}
+
+#[test]
+fn an_undo_in_a_copy_leaves_what_the_first_one_needs() {
+    let (home, before) = shop("copied-project");
+    fs::create_dir(home.0.join("copy")).expect("a folder");
+    fs::copy(home.0.join("shop/.mcp.json"), home.0.join("copy/.mcp.json")).expect("it is copied");
+    let undone = home.ptc_in("copy", UNDO);
+    assert_eq!(
+        (undone.code, home.read("copy/.mcp.json")),
+        (0, before.clone()),
+        "{}{}",
+        undone.out,
+        undone.err
+    );
+    assert!(undone.out.contains("what was kept stays: "), "{}", undone.out);
+    let undone = home.ptc_in("shop", UNDO);
+    assert_eq!((undone.code, home.read("shop/.mcp.json")), (0, before), "{}{}", undone.out, undone.err);
 }

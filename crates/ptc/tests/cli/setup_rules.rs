@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::setup::{Home, kept_servers};
+use super::shell_server::{listing_only, shell_server};
 
 #[test]
 fn what_a_client_denies_is_denied_behind_ours() {
@@ -236,4 +237,88 @@ fn an_empty_home_is_none() {
     let refused = home.ptc_with(".", &["setup", "claude-code", "--yes", "--no-check"], &empty);
     assert!(refused.code == 2 && refused.err.contains("HOME is not set"), "{}{}", refused.out, refused.err);
     assert_eq!(home.read(".claude.json"), before);
+}
+
+/// Claude Code shows `get.user` to its model as `get_user`, and that is what its rules say.
+#[test]
+fn rules_hold_for_tools_whose_names_the_client_writes_otherwise() {
+    let settings = json!({"permissions": {"deny": ["mcp__script__get_user", "mcp__script__gone"], "allow": ["mcp__script"]}});
+    for checks in [true, false] {
+        let home = Home::new(&format!("rewritten-{checks}"));
+        let script = shell_server(&listing_only("get.user"), ":");
+        fs::write(home.0.join("server.sh"), script).expect("a script");
+        home.write(
+            ".claude.json",
+            "{\"mcpServers\": {\"script\": {\"command\": \"sh\", \"args\": [\"SERVER\"]}}}",
+        );
+        home.write(".claude/settings.json", &settings.to_string());
+        let mut args = vec!["setup", "claude-code", "--yes"];
+        args.extend((!checks).then_some("--no-check"));
+        let done = home.ptc(&args);
+        assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+        let expected = if checks { json!(["get.user", "gone"]) } else { json!(["get_user", "gone"]) };
+        assert_eq!(kept_servers(&home)["script"]["excludeTools"], expected, "{}", done.out);
+        let told = "    ! no tool is called gone; the rule is kept as it is\n";
+        assert_eq!(done.out.contains(told), checks, "{}", done.out);
+        // Either way it is not there.
+        home.write("servers.json", &json!({"mcpServers": kept_servers(&home)}).to_string());
+        let ran = home.ptc(&[
+            "eval",
+            "--upstreams-config",
+            "servers.json",
+            "-e",
+            "(tool/call {:server \"script\" :tool \"get.user\" :args {}})",
+        ]);
+        assert!(ran.out.contains(":unknown_tool") || ran.code != 0, "{checks}: {}{}", ran.out, ran.err);
+        // And what the model may call without asking is asked about now.
+        assert!(
+            done.out.contains("the model may call script without asking (mcp__script in "),
+            "{}",
+            done.out
+        );
+        assert!(done.out.contains("\"mcp__ptc__lisp_eval\""), "{}", done.out);
+    }
+}
+
+/// A server with a variable that is not set works in the client, so it works behind ours.
+#[test]
+fn a_server_with_a_variable_that_is_not_set_is_there() {
+    let entry = |key: &str, value: Json| json!({"command": "sh", "args": ["SERVER"], key: value});
+    let opencode =
+        json!({"type": "local", "command": ["sh", "SERVER"], "environment": {"K": "{env:NO_SUCH}"}});
+    let cases = [
+        (
+            "claude-code",
+            ".claude.json",
+            json!({"mcpServers": {"script": entry("env", json!({"K": "${NO_SUCH}"}))}}).to_string(),
+            "${NO_SUCH} is not set and is passed on as it stands, as by the client",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            json!({"mcp": {"script": opencode}}).to_string(),
+            "NO_SUCH is not set here: the server gets nothing in its place, as from the client",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            json!({"mcpServers": {"script": entry("env", json!({"K": "$NO_SUCH"}))}}).to_string(),
+            "NO_SUCH is not set here: the server gets nothing in its place, as from the client",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.script]\ncommand = \"sh\"\nargs = [\"SERVER\"]\nenv_vars = [\"NO_SUCH\"]\n"
+                .to_owned(),
+            "NO_SUCH is not set and is left out, as by the client",
+        ),
+    ];
+    for (client, file, text, told) in cases {
+        let home = Home::new(&format!("unset-{client}"));
+        home.write(file, &text);
+        let done = home.ptc(&["setup", client, "--yes"]);
+        assert_eq!(done.code, 0, "{client}: {}{}", done.out, done.err);
+        assert!(done.out.contains(told), "{client}: {}", done.out);
+        assert!(done.out.contains("  script is ready: 1 tool\n"), "{client}: {}", done.out);
+    }
 }

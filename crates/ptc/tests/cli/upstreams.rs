@@ -120,7 +120,7 @@ fn rules_for_tools_that_are_not_there_are_told_with_what_was_meant() {
     let ran = project.run("check", &[]);
     let told: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("  ! ")).collect();
     let expected = [
-        "  ! \"effects\" names the tool 'loook', which is not there; did you mean 'look'?",
+        "  ! nothing of this server can be called: \"effects\" names the tool 'loook', which is not there; did you mean 'look'?",
         "  ! \"include_tools\" names the tool 'lok', which is not there; did you mean 'look'?",
         "  ! \"include_tools\" names the tool 'nothing_like_it', which is not there",
         "  ! \"include_tools\" has the pattern 'x*', which no tool fits",
@@ -128,6 +128,22 @@ fn rules_for_tools_that_are_not_there_are_told_with_what_was_meant() {
     ];
     assert_eq!(told, expected, "{}{}", ran.out, ran.err);
     assert_eq!(ran.code, 1, "what a tool does that is not there was meant for another one");
+}
+
+/// Programs may write hyphens for underscores; what says what a tool does must name it.
+#[test]
+fn an_effect_under_almost_the_name_of_a_tool_is_told() {
+    let project = Project::new("almost");
+    project.tools(&json!([{"name": "write_it", "inputSchema": {"type": "object"}}]));
+    project.config(Value::Null);
+    let text = fs::read_to_string(project.path("upstreams.json")).expect("a file");
+    let mut config: Value = serde_json::from_str(&text).expect("JSON");
+    config["upstreams"]["things"]["effects"] = json!({"write-it": "read"});
+    fs::write(project.path("upstreams.json"), config.to_string()).expect("a file");
+    let ran = project.run("check", &[]);
+    let told = "  ! nothing of this server can be called: \"effects\" names the tool 'write-it', which is not there; did you \
+                mean 'write_it'?\n";
+    assert!(ran.code == 1 && ran.out.contains(told), "{}{}", ran.out, ran.err);
 }
 
 #[test]

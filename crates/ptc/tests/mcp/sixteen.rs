@@ -79,7 +79,7 @@ fn the_readme_says_what_tool_definitions_cost_before_and_after() {
     let (_, after) =
         definitions(&mut StdioServer::start(&["--upstreams-config", &file, "--require-upstreams"]));
     let row = format!(
-        "| Tool definitions of {count} MCP servers with {tools} tools in tokens: each by itself {}, all of them behind `ptc mcp` | {} | \
+        "| Tool definitions and `instructions` of {count} MCP servers with {tools} tools in tokens: each by itself {}, all of them behind `ptc mcp` | {} | \
          `cargo nextest run -p ptc --test mcp definitions` |",
         apart(before),
         apart(after)

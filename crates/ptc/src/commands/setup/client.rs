@@ -33,7 +33,29 @@ pub struct Client {
     pub inherits: bool,
     /// The key of an entry that says how long a call may take, and how many milliseconds one of it is.
     time: Option<(&'static str, f64)>,
+    /// How many milliseconds a call may take where an entry does not say.
+    usual_time: u64,
+    /// What becomes of a variable without a value.
+    pub unset: Unset,
 }
+
+/// What a client does where a variable has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unset {
+    /// It is not known, or the server is not started.
+    Refused,
+    /// Nothing stands in its place.
+    Empty,
+    /// The text stays as it is.
+    Kept,
+}
+
+/// What the libraries of MCP allow a call, where a client says nothing of its own.
+const OF_LIBRARY: u64 = 60_000;
+
+/// The longest that a call may take here. Claude Code, which has no limit to speak of, and Gemini CLI give a call as long or
+/// longer.
+const LONGEST: u64 = 600_000;
 
 /// The folder that the file of a user is in.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +127,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::All,
         inherits: true,
         time: Some(("timeout", 1.0)),
+        usual_time: LONGEST,
+        unset: Unset::Kept,
         entry: typed,
     },
     Client {
@@ -118,6 +142,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::All,
         inherits: false,
         time: None,
+        usual_time: OF_LIBRARY,
+        unset: Unset::Refused,
         entry: plain,
     },
     Client {
@@ -131,6 +157,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::AllAndWorkspace,
         inherits: false,
         time: None,
+        usual_time: OF_LIBRARY,
+        unset: Unset::Refused,
         entry: plain,
     },
     Client {
@@ -144,6 +172,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::AllAndWorkspace,
         inherits: true,
         time: None,
+        usual_time: OF_LIBRARY,
+        unset: Unset::Empty,
         entry: typed,
     },
     Client {
@@ -157,6 +187,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::Named,
         inherits: false,
         time: Some(("tool_timeout_sec", 1000.0)),
+        usual_time: OF_LIBRARY,
+        unset: Unset::Refused,
         entry: plain,
     },
     Client {
@@ -170,6 +202,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::All,
         inherits: true,
         time: Some(("timeout", 1.0)),
+        usual_time: OF_LIBRARY,
+        unset: Unset::Empty,
         entry: |program, args| {
             let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
             json!({"type": "local", "command": words, "enabled": true})
@@ -186,6 +220,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::Written,
         inherits: false,
         time: Some(("timeout", 1.0)),
+        usual_time: LONGEST,
+        unset: Unset::Empty,
         entry: plain,
     },
     Client {
@@ -199,6 +235,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::All,
         inherits: true,
         time: None,
+        usual_time: OF_LIBRARY,
+        unset: Unset::Refused,
         entry: |program, args| json!({"source": "custom", "command": program, "args": args, "env": {}}),
     },
     Client {
@@ -212,6 +250,8 @@ pub const CLIENTS: &[Client] = &[
         passes: Passes::All,
         inherits: false,
         time: None,
+        usual_time: OF_LIBRARY,
+        unset: Unset::Refused,
         entry: plain,
     },
 ];
@@ -325,10 +365,15 @@ impl Client {
         self.passes == Passes::AllAndWorkspace
     }
 
-    /// How many milliseconds an entry gives a call.
-    pub fn call_time(&self, entry: &Json) -> Option<u64> {
+    /// How many milliseconds an entry gives a call, if it says so.
+    pub fn said_time(&self, entry: &Json) -> Option<u64> {
         let (key, scale) = self.time?;
         Some((entry.get(key)?.as_f64()? * scale) as u64)
+    }
+
+    /// How many milliseconds a call has, whether the entry says so or not, and at most as many as it can have here.
+    pub fn call_time(&self, entry: &Json) -> u64 {
+        self.said_time(entry).unwrap_or(self.usual_time).clamp(1, LONGEST)
     }
 
     /// Our entry: it is started with these words, needs these variables, and its calls may take these milliseconds, if that

@@ -9,7 +9,7 @@ use ptc_system::environment::is_variable;
 use ptc_upstream::Config;
 use serde_json::{Map, Value as Json, json};
 
-use super::client::{Client, Format, Variables};
+use super::client::{Client, Format, Unset, Variables};
 use super::elsewhere::is_whole;
 use super::json;
 
@@ -54,7 +54,7 @@ pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
     if !is_whole(entry) && ["enabled", "disabled"].iter().any(|key| entry.get(key).is_some()) {
         return Err("it only changes a server that stands in another file".to_owned());
     }
-    let mut entry = changed(entry, &|text| written(text, origin.client.variables))?;
+    let mut entry = translated_fields(entry, origin.client)?;
     times(&mut entry, origin.client);
     if origin.client.format == Format::Toml {
         entry = codex(entry);
@@ -81,6 +81,57 @@ pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
         }
     }
     Ok(entry)
+}
+
+/// The entry with the variables of a client as our reader knows them, also where they have no value.
+fn translated_fields(entry: &Json, client: &Client) -> Result<Json, String> {
+    /// Where Gemini CLI leaves nothing of a variable without a value; elsewhere the text stays.
+    const FILLED: &[&str] = &["env", "headers"];
+    let Json::Object(fields) = entry else { return Ok(entry.clone()) };
+    let mut translated = Map::new();
+    for (key, value) in fields {
+        let empties = client.variables != Variables::Dollar || FILLED.contains(&key.as_str());
+        let value = changed(value, &|text| {
+            let text = written(text, client.variables, empties)?;
+            // Editors write `${env:NAME}`.
+            let unset = client.unset == Unset::Empty && client.variables == Variables::Prefixed;
+            Ok(if unset { or_empty(&text) } else { text })
+        })?;
+        translated.insert(key.clone(), value);
+    }
+    let mut entry = Json::Object(translated);
+    if client.unset == Unset::Kept && !variables(&entry).is_empty() {
+        entry["unset_variables"] = json!("keep");
+    }
+    Ok(entry)
+}
+
+/// The text with nothing in the place of `${env:NAME}` where that has no value.
+fn or_empty(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${env:") {
+        out.push_str(before);
+        match after.split_once('}').filter(|(name, _)| is_variable(name)) {
+            Some((name, behind)) => {
+                out.push_str(&format!("${{{name}:-}}"));
+                rest = behind;
+            }
+            None => {
+                out.push_str("${env:");
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// Variables of an entry that have no value here, and for which the client leaves nothing.
+pub fn emptied(entry: &Json) -> Vec<String> {
+    let text = entry.to_string();
+    let is_emptied = |name: &String| text.contains(&format!("${{{name}:-}}"));
+    let unset = variables(entry).into_iter().filter(|name| std::env::var_os(name).is_none());
+    unset.filter(is_emptied).collect()
 }
 
 /// What clients fill in that is no variable of the environment.
@@ -119,7 +170,25 @@ pub fn variables(entry: &Json) -> BTreeSet<String> {
             rest = after;
         }
     });
+    named(entry, &mut found);
     found
+}
+
+/// The variables that Codex names without a dollar: `env_vars` has their names, `env_http_headers` those for headers.
+fn named(value: &Json, found: &mut BTreeSet<String>) {
+    let Json::Object(fields) = value else { return };
+    for (key, value) in fields {
+        let names: Vec<&Json> = match (key.as_str(), value) {
+            ("env_vars", Json::Array(names)) => names.iter().collect(),
+            ("env_http_headers", Json::Object(headers)) => headers.values().collect(),
+            _ => {
+                named(value, found);
+                continue;
+            }
+        };
+        let names = names.into_iter().filter_map(|name| name.as_str().or_else(|| name.get("name")?.as_str()));
+        found.extend(names.map(str::to_owned));
+    }
 }
 
 /// The entry with the folder that is worked in now, to look at its server from here.
@@ -173,33 +242,39 @@ fn literal(text: &str) -> String {
 }
 
 /// A text of a client with its variables as our reader knows them.
-fn written(text: &str, variables: Variables) -> Result<String, String> {
+fn written(text: &str, variables: Variables, empties: bool) -> Result<String, String> {
     match variables {
         Variables::Braces => Ok(braces(text, |inside| {
             is_variable(inside.split(":-").next().unwrap_or_default()) || inside.starts_with("workspace")
         })),
         Variables::Prefixed => prefixed(text),
         Variables::None => Ok(literal(text)),
-        Variables::Dollar => Ok(dollars(text)),
+        Variables::Dollar => Ok(dollars(text, empties)),
         Variables::Words => words(&literal(text)),
     }
 }
 
 /// A text in which `${…}` is a variable where it is `known`, and else means itself.
 fn braces(text: &str, known: impl Fn(&str) -> bool) -> String {
-    translated(text, "${", &format!("{DOLLAR}{{"), known)
+    translated(text, "${", &format!("{DOLLAR}{{"), "", known)
 }
 
 /// A text in which whatever stands between `opening` and `}` is a variable where it is `known`. Where it is not, the
-/// opening is written so that it means `itself`.
-fn translated(text: &str, opening: &str, itself: &str, known: impl Fn(&str) -> bool) -> String {
+/// opening is written so that it means `itself`; `default` is what stands there for a variable without a value.
+fn translated(
+    text: &str,
+    opening: &str,
+    itself: &str,
+    default: &str,
+    known: impl Fn(&str) -> bool,
+) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(opening) {
         out.push_str(before);
         match after.split_once('}').filter(|(inside, _)| known(inside)) {
             Some((inside, behind)) => {
-                out.push_str(&format!("${{{inside}}}"));
+                out.push_str(&format!("${{{inside}{default}}}"));
                 rest = behind;
             }
             None => {
@@ -244,8 +319,13 @@ fn prefixed(text: &str) -> Result<String, String> {
     Ok(braces(text, |inside| inside.contains(':') || FILLED.contains(&inside)))
 }
 
-/// `$NAME` and `${NAME}`. What is written in small letters is rather a part of a password.
-fn dollars(text: &str) -> String {
+/// `$NAME` and `${NAME}`. What is written in small letters is rather a part of a password. Without a value nothing stands
+/// there, or else the name with its dollar.
+fn dollars(text: &str, empties: bool) -> String {
+    let variable = |name: &str| match empties {
+        true => format!("${{{name}:-}}"),
+        false => format!("${{{name}:-${name}}}"),
+    };
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -254,7 +334,8 @@ fn dollars(text: &str) -> String {
         if let Some((inside, behind)) = braced
             && is_variable(inside.split(":-").next().unwrap_or_default())
         {
-            out.push_str(&format!("${{{inside}}}"));
+            let has_default = inside.contains(":-");
+            out.push_str(&if has_default { format!("${{{inside}}}") } else { variable(inside) });
             rest = behind;
             continue;
         }
@@ -262,7 +343,7 @@ fn dollars(text: &str) -> String {
         let name = &after[..after.find(|c| !is_part(c)).unwrap_or(after.len())];
         let ends = !after[name.len()..].starts_with(|c: char| c.is_ascii_lowercase());
         if is_variable(name) && ends {
-            out.push_str(&format!("${{{name}}}"));
+            out.push_str(&variable(name));
             rest = &after[name.len()..];
         } else {
             out.push_str(if after.starts_with('{') { DOLLAR } else { "$" });
@@ -277,7 +358,7 @@ fn words(text: &str) -> Result<String, String> {
     if text.contains("{file:") {
         return Err("{file:…} is read by the client; write {env:NAME} in its place to move it".to_owned());
     }
-    Ok(translated(text, "{env:", "{env:", is_variable))
+    Ok(translated(text, "{env:", "{env:", ":-", is_variable))
 }
 
 /// A text with the folder that is worked in filled in, or left to the client.
@@ -331,17 +412,18 @@ fn times(entry: &mut Json, client: &Client) {
     const USUAL: u64 = 5_000;
     const LONGEST: u64 = 600_000;
     // Never less than a call has anyway: for opencode it is also the time for listing tools.
-    let call = client.call_time(entry).map(|time| time.max(USUAL));
+    let call = client.call_time(entry).max(USUAL);
+    let is_said = client.said_time(entry).is_some();
     let number = |key: &str| entry.get(key).and_then(Json::as_f64);
     let start = number("startup_timeout_ms").or_else(|| Some(number("startup_timeout_sec")? * 1_000.0));
     let start = start.filter(|_| client.format == Format::Toml).map(|start| start as u64);
     let Some(fields) = entry.as_object_mut() else { return };
-    for (key, time) in [(CALL_TIME, call), ("handshake_timeout_ms", start)] {
+    for (key, time) in [(CALL_TIME, Some(call)), ("handshake_timeout_ms", start)] {
         if let Some(time) = time {
             fields.insert(key.to_owned(), json!(time.clamp(1, LONGEST)));
         }
     }
-    if call.is_some() {
+    if is_said {
         fields.shift_remove("timeout");
         fields.shift_remove("tool_timeout_sec");
     }
@@ -351,7 +433,8 @@ fn times(entry: &mut Json, client: &Client) {
     }
 }
 
-/// A server of Codex as other clients write it: tokens and headers come from variables that it names.
+/// A server of Codex as other clients write it: its token comes from a variable that it names. Variables that it passes on
+/// by name, and headers from them, our reader knows: it leaves those without a value out, too.
 fn codex(mut entry: Json) -> Json {
     let Some(fields) = entry.as_object_mut() else { return entry };
     let mut headers = match fields.remove("http_headers") {
@@ -360,19 +443,6 @@ fn codex(mut entry: Json) -> Json {
     };
     if let Some(Json::String(variable)) = fields.remove("bearer_token_env_var") {
         headers.insert("Authorization".to_owned(), json!(format!("Bearer ${{{variable}}}")));
-    }
-    if let Some(Json::Object(named)) = fields.remove("env_http_headers") {
-        let filled = named
-            .into_iter()
-            .filter_map(|(name, variable)| Some((name, json!(format!("${{{}}}", variable.as_str()?)))));
-        headers.extend(filled);
-    }
-    if let Some(Json::Array(names)) = fields.remove("env_vars") {
-        let env = fields.entry("env").or_insert_with(|| json!({}));
-        // It may say where a variable comes from, too.
-        for name in names.iter().filter_map(|name| name.as_str().or_else(|| name.get("name")?.as_str())) {
-            env[name] = json!(format!("${{{name}}}"));
-        }
     }
     if !headers.is_empty() {
         fields.insert("headers".to_owned(), Json::Object(headers));

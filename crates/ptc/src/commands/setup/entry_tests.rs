@@ -12,14 +12,15 @@ fn variables_of_every_client_keep_their_meaning() {
         ("claude-code", "${A_B}/x ${A:-b c}", "${A_B}/x ${A:-b c}"),
         ("claude-code", "${env:A} ${a b} ${open", "${$}{env:A} ${$}{a b} ${$}{open"),
         ("cursor", "${env:A_B}/x", "${env:A_B}/x"),
-        ("vscode", "${userHome}${/}${env:A} ${A}", "${userHome}${/}${env:A} ${$}{A}"),
+        // Nothing stands for a variable without a value in VS Code, Gemini CLI and opencode.
+        ("vscode", "${userHome}${/}${env:A} ${A}", "${userHome}${/}${A:-} ${$}{A}"),
         ("windsurf", "${env:A} $B ${B}", "${env:A} $B ${$}{B}"),
         ("zed", "${A} ${env:B}", "${$}{A} ${$}{env:B}"),
         ("claude-desktop", "${A}", "${$}{A}"),
-        ("gemini", "$A_TOKEN", "${A_TOKEN}"),
-        ("gemini", "Bearer ${A_TOKEN}, $B/c", "Bearer ${A_TOKEN}, ${B}/c"),
+        ("gemini", "$A_TOKEN", "${A_TOKEN:-}"),
+        ("gemini", "Bearer ${A_TOKEN}, $B/c ${C:-d}", "Bearer ${A_TOKEN:-}, ${B:-}/c ${C:-d}"),
         ("gemini", "pa$word $5 ${a b} $", "pa$word $5 ${$}{a b} $"),
-        ("opencode", "{env:A_TOKEN}-${B}", "${A_TOKEN}-${$}{B}"),
+        ("opencode", "{env:A_TOKEN}-${B}", "${A_TOKEN:-}-${$}{B}"),
         ("codex", "${A_TOKEN}$B", "${$}{A_TOKEN}$B"),
     ] {
         let entry = json!({"command": "x", "env": {"V": text}});
@@ -40,10 +41,26 @@ fn variables_of_every_client_keep_their_meaning() {
 }
 
 #[test]
+fn variables_without_a_value_are_what_the_client_makes_of_them() {
+    let entry = json!({"command": "x", "args": ["$A/b"], "env": {"K": "$A"}});
+    let kept = moved(&entry, &origin("gemini", None)).expect("it moves");
+    assert_eq!((&kept["args"][0], &kept["env"]["K"]), (&json!("${A:-$A}/b"), &json!("${A:-}")));
+    let entry = json!({"command": "x", "env": {"K": "${A}"}});
+    let kept = moved(&entry, &origin("claude-code", None)).expect("it moves");
+    assert_eq!((&kept["unset_variables"], &kept["env"]["K"]), (&json!("keep"), &json!("${A}")));
+    let plain = moved(&json!({"command": "x"}), &origin("claude-code", None)).expect("it moves");
+    assert_eq!(plain.get("unset_variables"), None);
+    let entry = json!({"command": "x", "env_vars": ["A", {"name": "B", "source": "local"}]});
+    let kept = moved(&entry, &origin("codex", None)).expect("it moves");
+    assert_eq!(kept["env_vars"], entry["env_vars"]);
+    assert_eq!(variables(&kept), ["A".to_owned(), "B".to_owned()].into());
+}
+
+#[test]
 fn commands_of_zed_are_read_in_both_spellings() {
     let inside = json!({"source": "custom", "command": {"path": "x", "args": ["a"], "env": {"K": "${V}"}}});
     let beside = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${V}"}});
-    let expected = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${$}{V}"}, "inherit_env": true});
+    let expected = json!({"source": "custom", "command": "x", "args": ["a"], "env": {"K": "${$}{V}"}, "call_timeout_ms": 60_000, "inherit_env": true});
     for entry in [inside, beside] {
         assert_eq!(moved(&entry, &origin("zed", None)), Ok(expected.clone()), "{entry}");
     }
@@ -68,11 +85,14 @@ fn what_only_the_client_does_keeps_a_server_there() {
 fn times_of_clients_are_ours_after_the_move() {
     for (client, entry, expected) in [
         ("codex", json!({"tool_timeout_sec": 90, "startup_timeout_sec": 20.5}), (Some(90_000), Some(20_500))),
-        ("codex", json!({"startup_timeout_ms": 9_000}), (None, Some(9_000))),
+        // Where an entry says nothing, the client has a time of its own.
+        ("codex", json!({"startup_timeout_ms": 9_000}), (Some(60_000), Some(9_000))),
+        ("claude-code", json!({}), (Some(600_000), None)),
+        ("gemini", json!({}), (Some(600_000), None)),
         ("gemini", json!({"timeout": 30_000}), (Some(30_000), None)),
         ("claude-code", json!({"timeout": 9_000_000}), (Some(600_000), None)),
         ("opencode", json!({"timeout": 8_000}), (Some(8_000), None)),
-        ("zed", json!({"timeout": 60}), (None, None)),
+        ("zed", json!({"timeout": 60}), (Some(60_000), None)),
     ] {
         let mut whole = entry.clone();
         whole["command"] = json!("x");
@@ -111,10 +131,14 @@ fn folders_become_absolute_or_are_passed_on() {
     let project = origin("cursor", Some("/x/shop"));
     let entry =
         json!({"command": "./run", "args": ["${workspaceFolder}/a", "${workspaceFolderBasename}", "./b"]});
-    let expected = json!({"command": "/x/shop/run", "args": ["/x/shop/a", "shop", "./b"]});
+    let expected =
+        json!({"command": "/x/shop/run", "args": ["/x/shop/a", "shop", "./b"], "call_timeout_ms": 60_000});
     assert_eq!(moved(&entry, &project), Ok(expected));
     let entry = json!({"command": "./run", "cwd": "tools"});
-    assert_eq!(moved(&entry, &project), Ok(json!({"command": "./run", "cwd": "/x/shop/tools"})));
+    assert_eq!(
+        moved(&entry, &project),
+        Ok(json!({"command": "./run", "cwd": "/x/shop/tools", "call_timeout_ms": 60_000}))
+    );
 
     let user = origin("cursor", None);
     let kept = moved(&json!({"command": "x", "cwd": "${workspaceFolder}"}), &user).expect("it moves");

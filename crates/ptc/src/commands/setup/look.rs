@@ -1,17 +1,20 @@
 //! Looking at the servers that move: whether they can be reached, and what their tools cost a model.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use ptc_upstream::inspect::{ServerReport, inspect};
+use ptc_system::private;
+use ptc_upstream::inspect::{ServerReport, inspect_each};
 use ptc_upstream::model::{Allowance, Reason};
 use ptc_upstream::{Config, Secrets, client};
 use serde_json::{Map, Value as Json, json};
 
 use super::entry::WORKSPACE;
 use super::plan::Step;
+use crate::terminal::errln;
 
 /// Why a server stays that only the client is let into.
 pub const SIGN_IN: &str =
@@ -24,9 +27,11 @@ pub struct Looked {
     pub signed_in: Vec<String>,
     /// Whether all others could be reached.
     pub others: bool,
+    /// What the servers that could be reached are.
+    pub reports: Vec<ServerReport>,
 }
 
-/// Reaches the servers and tells how they are.
+/// Reaches the servers and tells how they are: all in the end, and each at once to whoever waits at a terminal.
 pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
     let secrets = match Secrets::resolve(config) {
         Ok(secrets) => secrets,
@@ -35,29 +40,54 @@ pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
             return Ok(Looked::default());
         }
     };
-    let reports: Vec<ServerReport> = runtime()?.block_on(inspect(config, &secrets, None, &[]));
-    let mut looked = Looked { signed_in: Vec::new(), others: true };
+    let waits = std::io::stderr().is_terminal();
+    let names: Vec<&str> = config.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    if waits {
+        errln!("looking at {}", names.join(", "));
+    }
+    let seen = |report: &ServerReport| {
+        if waits {
+            errln!("  {}", state(report));
+        }
+    };
+    let reports = runtime()?.block_on(inspect_each(config, &secrets, seen));
+    let mut looked = Looked { others: true, ..Looked::default() };
     for report in reports {
         let endpoint = config.upstream(&report.name).and_then(|upstream| upstream.transport.endpoint());
         let is_open = endpoint.is_some_and(|endpoint| endpoint.auth.is_empty());
         let _ = match &report.tools {
-            Ok(tools) => writeln!(told, "  {} is ready: {} tools", report.name, tools.len()),
+            Ok(_) => writeln!(told, "  {}", state(&report)),
             Err(fault) if is_open && fault.reason == Reason::AuthFailed => {
                 looked.signed_in.push(report.name);
                 continue;
             }
-            Err(fault) => {
+            Err(_) => {
                 looked.others = false;
-                writeln!(told, "  ! {} cannot be reached: {fault}", report.name)
+                writeln!(told, "  ! {}", state(&report))
             }
         };
+        if report.tools.is_ok() {
+            looked.reports.push(report);
+        }
     }
     Ok(looked)
 }
 
-/// What the tools cost a model before and after; nothing if it cannot be measured. A token is about four bytes.
-pub fn tokens(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
-    let mut words = step.words();
+/// How a server is, in a line.
+fn state(report: &ServerReport) -> String {
+    match &report.tools {
+        Ok(tools) => {
+            let more = if tools.len() == 1 { "" } else { "s" };
+            format!("{} is ready: {} tool{more}", report.name, tools.len())
+        }
+        Err(fault) => format!("{} cannot be reached: {}", report.name, fault.message),
+    }
+}
+
+/// How large the definitions of tools are, those of the servers and ours; nothing if it cannot be measured. A token is about
+/// four bytes. What a client sends of them is its own matter: Claude Code holds definitions back until they are looked for.
+pub fn tokens(step: &Step, config: &Config, program: &str, servers: &Path) -> anyhow::Result<Option<String>> {
+    let mut words = step.words_with(servers);
     // Its description names the tools of servers that are there.
     words.push("--require-upstreams".to_owned());
     let here = std::env::current_dir().unwrap_or_default();
@@ -76,10 +106,22 @@ pub fn tokens(step: &Step, config: &Config, program: &str) -> anyhow::Result<Opt
         _ => String::new(),
     };
     Ok(Some(format!(
-        "tools in the model's context{of}: about {} tokens before, about {} now\n",
+        "definitions of all tools{of}: about {} tokens; of ptc: about {}\n",
         before / 4,
         after / 4
     )))
+}
+
+/// The same before anything is written: the servers stand in a file of their own meanwhile, which only the user can read.
+pub fn tokens_before(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
+    let folder = std::env::temp_dir().join(format!("ptc-setup-{}", std::process::id()));
+    private::folder(&folder)?;
+    let servers = folder.join("servers.json");
+    let told = private::replace(&servers, step.kept().as_bytes())
+        .map_err(anyhow::Error::from)
+        .and_then(|()| tokens(step, config, program, &servers));
+    std::fs::remove_dir_all(&folder)?;
+    told
 }
 
 /// How many bytes the tools of these servers are; nothing if one of them cannot be asked.

@@ -104,7 +104,7 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
         show(&done)?;
         return Ok(Outcome::Done);
     }
-    let looked_at = shown(&mut steps, place, args)?;
+    let looked_at = shown(client, &mut steps, place, args)?;
     if is_done(&steps) {
         show(&done)?;
         return Ok(Outcome::Done);
@@ -114,6 +114,11 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
     let program = std::env::current_exe()?.display().to_string();
     plan::with_own(client, &base.text, &steps, &program).with_context(unusable)?;
     if args.dry_run {
+        for (step, config) in steps.iter().zip(looked_at) {
+            if let Some(config) = config {
+                show(&look::tokens_before(step, &config, &program)?.unwrap_or_default())?;
+            }
+        }
         return Ok(Outcome::Done);
     }
     if !args.yes && !agreed()? {
@@ -134,7 +139,7 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
     show(&format!("{file} is changed; `{undo}` puts it back. Start the client again.{asks}\n"))?;
     for (step, config) in steps.iter().zip(looked_at) {
         if let Some(config) = config {
-            show(&look::tokens(step, &config, &program)?.unwrap_or_default())?;
+            show(&look::tokens(step, &config, &program, &step.servers)?.unwrap_or_default())?;
         }
     }
     Ok(Outcome::Done)
@@ -169,7 +174,12 @@ fn tell_rest(known: &File, whole: &str, steps: &[Step], others: &[Other]) -> any
 
 /// Looks at the servers of each step and shows what would happen. A server that only the client is let into stays there.
 /// Gives the servers of steps that can be measured, because all of them could be reached.
-fn shown(steps: &mut [Step], place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Vec<Option<Config>>> {
+fn shown(
+    client: &Client,
+    steps: &mut [Step],
+    place: &SetupFiles,
+    args: &SetupArgs,
+) -> anyhow::Result<Vec<Option<Config>>> {
     let mut measurable = Vec::new();
     for step in steps {
         let mut told = String::new();
@@ -178,7 +188,13 @@ fn shown(steps: &mut [Step], place: &SetupFiles, args: &SetupArgs) -> anyhow::Re
             && let Ok(config) = step.config()
         {
             let looked = look::look(&config, &mut told)?;
-            looked.signed_in.iter().for_each(|name| step.leave(name, look::SIGN_IN));
+            let signed_in = looked.signed_in.iter().filter_map(|name| step.name_of(name));
+            let signed_in: Vec<String> = signed_in.collect();
+            signed_in.iter().for_each(|name| step.leave(name, look::SIGN_IN));
+            for report in &looked.reports {
+                let tools: Vec<&str> = report.tool_names().collect();
+                step.know_tools(client, &report.name, &tools);
+            }
             reached = looked.others;
         }
         let config = step.config();
@@ -198,10 +214,13 @@ fn shown(steps: &mut [Step], place: &SetupFiles, args: &SetupArgs) -> anyhow::Re
 fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Outcome> {
     let file = place.file.display();
     let Some(state) = place.state()? else {
-        if let Some(servers) = place.kept_elsewhere(client) {
+        if let Some(servers) = place.named_servers(client) {
+            let why = match std::path::Path::new(&servers).exists() {
+                true => "set XDG_CONFIG_HOME as it was at the setup",
+                false => "they were put back into the file of which this one is a copy, which has them",
+            };
             bail!(
-                "{file} has our server, but what it took the place of is kept elsewhere: its servers are in {servers}; set \
-                 XDG_CONFIG_HOME as it was at the setup"
+                "{file} has our server, but what it took the place of is kept elsewhere: its servers are in {servers}; {why}"
             );
         }
         bail!("{file} was not set up, or was put back already");
@@ -231,8 +250,10 @@ fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result
     let lost = known.not_in(&restored.text)?;
     let edited = place.edited()?;
     place.write(&restored)?;
+    let first = Text::read(&copy).ok();
     let done = match restored == state.base {
-        true => "is as it was before",
+        true if first.is_some_and(|first| first == restored) => "is as it was before",
+        true => "has its servers back, those that joined them since too",
         false => "has its servers back; what else was changed in it stays",
     };
     let mut told = format!("{file} {done}. Start the client again.\n");
@@ -243,6 +264,11 @@ fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result
     }
     if !edited.is_empty() {
         told.push_str("  ! what was changed in our file of servers is not put back\n");
+    }
+    if let Some(original) = &place.copied_from {
+        told.push_str(&format!("    what was kept stays: {} names it, too\n", original.display()));
+        show(&told)?;
+        return Ok(Outcome::Done);
     }
     let spared: Vec<PathBuf> = edited.into_iter().chain((!lost.is_empty()).then_some(copy)).collect();
     for kept in place.forget(&spared)? {

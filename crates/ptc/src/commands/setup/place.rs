@@ -27,6 +27,8 @@ pub struct SetupFiles {
     /// How the names of what is kept begin. Each file of a client has its own: there may be one for the user and one for
     /// each project.
     stem: String,
+    /// The file that was set up and still is, where this one is a copy of it.
+    pub copied_from: Option<PathBuf>,
 }
 
 /// What is kept of a file that was set up.
@@ -46,7 +48,9 @@ impl SetupFiles {
         let place = |file: &Path, scope: &Scope| -> anyhow::Result<SetupFiles> {
             let file = named(file)?;
             let stem = stem(client, &file);
-            Ok(SetupFiles { file, scope: scope.clone(), folder: folder.clone(), stem })
+            let folder = folder.clone();
+            let place = SetupFiles { file, scope: scope.clone(), folder, stem, copied_from: None };
+            Ok(place.found_again(client, args.undo))
         };
         let users = client.files(&user);
         if let Some(file) = &args.config {
@@ -69,6 +73,34 @@ impl SetupFiles {
         let best = ranks.iter().find_map(|fits| places.iter().position(fits));
         let best = best.and_then(|best| places.into_iter().nth(best));
         best.with_context(|| format!("{} has no file in projects; leave out --project", client.name))
+    }
+
+    /// The files of a setup that was made when the file stood elsewhere, in a folder that was moved or copied since: its own
+    /// server names them. A copy can be undone, and is no setup of its own else.
+    fn found_again(self, client: &Client, undo: bool) -> SetupFiles {
+        if self.copy().exists() {
+            return self;
+        }
+        let named = self.named_servers(client).map(PathBuf::from);
+        let named = named.filter(|servers| servers.parent() == Some(&self.folder));
+        let Some(name) = named.as_deref().and_then(Path::file_name) else { return self };
+        let name = name.to_string_lossy().into_owned();
+        let stems = name.match_indices('.').map(|(at, _)| name[..at].to_owned());
+        let is_kept = |stem: &String| self.folder.join(format!("{stem}.before")).exists();
+        let Some(earlier) = stems.into_iter().find(is_kept) else { return self };
+        let place = SetupFiles { stem: earlier, ..self };
+        let names_it = |file: &PathBuf| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&name));
+        // Setups of earlier versions do not say which file they were for: they may be needed there.
+        let first =
+            std::fs::read_to_string(place.kept("file")).map_or_else(|_| place.kept("after"), PathBuf::from);
+        let copied_from = Some(first).filter(|first| *first != place.file && names_it(first));
+        match copied_from {
+            Some(_) if !undo => {
+                let stem = stem(client, &place.file);
+                SetupFiles { stem, copied_from: None, ..place }
+            }
+            copied_from => SetupFiles { copied_from, ..place },
+        }
     }
 
     fn has_servers(&self, client: &Client) -> bool {
@@ -114,7 +146,8 @@ impl SetupFiles {
         let sums = servers.iter().map(|(_, text)| digest(text) + "\n").collect();
         let copy = if first { "before" } else { "base" };
         // The copy comes last: it is what says that the file was set up.
-        let own = [("sums", sums), ("after", after.to_string()), (copy, base.to_string())];
+        let file = self.file.display().to_string();
+        let own = [("sums", sums), ("file", file), ("after", after.to_string()), (copy, base.to_string())];
         let own = own.map(|(ending, text)| (self.kept(ending), text));
         let kept: Vec<&(PathBuf, String)> = servers.iter().chain(&own).collect();
         let earlier: Vec<_> = kept.iter().map(|(file, _)| (file, std::fs::read(file).ok())).collect();
@@ -134,8 +167,8 @@ impl SetupFiles {
         done
     }
 
-    /// Where the servers are that our entry in the file names, if they are kept in another folder than ours.
-    pub fn kept_elsewhere(&self, client: &Client) -> Option<String> {
+    /// Where the servers are that our entry in the file names.
+    pub fn named_servers(&self, client: &Client) -> Option<String> {
         let text = Text::read(&self.file).ok()?.text;
         let spots = file::spots(client, &self.scope, &text).ok()?;
         let own = spots.iter().filter_map(|spot| file::servers(client, &text, spot).ok()?.remove(spot.name));

@@ -13,7 +13,7 @@ use super::elsewhere::Gate;
 use super::entry::{self, EntryOrigin};
 use super::file::{self, Scope, Spot, Texts};
 use super::place::{SetupFiles, State, Text};
-use super::rules::Rules;
+use super::rules::{Rules, with_real_names};
 
 /// What happens at one place of a file.
 pub struct Step {
@@ -29,6 +29,8 @@ pub struct Step {
     stays: Vec<(String, String)>,
     /// What goes with servers of what the client says of their tools, in words.
     remarks: Vec<(String, Vec<String>)>,
+    /// Those whose tools the model may call without anybody being asked, the rule that says so, and where it stands.
+    allowed: Vec<(String, String, PathBuf)>,
     /// Where they are kept.
     pub servers: PathBuf,
 }
@@ -165,13 +167,24 @@ impl File<'_> {
         let origin = EntryOrigin { client: self.client, folder: spot.folder.as_deref() };
         let gate = Gate::of(self.client, &self.now.text);
         let rules = Rules::of(self.client, self.place, &spot, &self.now.text)?;
-        let mut remarks = Vec::new();
+        let (mut remarks, mut allowed) = (Vec::new(), Vec::new());
         let mut entered = |name: &str, entry: &Json| -> Result<Json, String> {
             if let Some(why) = gate.keeps_out(name) {
                 return Err(format!("the client does not start it: {why}"));
             }
             let mut entry = entry::moved(entry, &origin)?;
-            remarks.push((name.to_owned(), rules.apply(name, &mut entry)?));
+            let mut said = rules.apply(name, &mut entry)?;
+            said.extend(entry::emptied(&entry).into_iter().map(|variable| {
+                format!(
+                    "! {variable} is not set here: the server gets nothing in its place, as from the client"
+                )
+            }));
+            remarks.push((name.to_owned(), said));
+            allowed.extend(
+                rules
+                    .allowed(name)
+                    .map(|(rule, file)| (name.to_owned(), rule.to_owned(), file.to_path_buf())),
+            );
             Ok(entry)
         };
         let (mut moved, mut stays) = (Map::new(), Vec::new());
@@ -195,7 +208,8 @@ impl File<'_> {
         let fresh: BTreeSet<String> = moved.keys().filter(|name| now.contains_key(*name)).cloned().collect();
         let differs = |name: &&String| before.get(*name).is_some_and(|entry| moved.get(*name) != Some(entry));
         let replaced = fresh.iter().filter(differs).cloned().collect();
-        Ok(Step { spot, moved, fresh, replaced, stays, remarks, servers: kept })
+        allowed.retain(|(name, ..)| fresh.contains(name));
+        Ok(Step { spot, moved, fresh, replaced, stays, remarks, allowed, servers: kept })
     }
 }
 
@@ -212,11 +226,20 @@ pub fn with_own(client: &Client, whole: &str, steps: &[Step], program: &str) -> 
 
 /// An error if all servers stay where they are.
 pub fn some_move(steps: &[Step], place: &SetupFiles) -> anyhow::Result<()> {
-    if steps.iter().any(|step| !step.moved.is_empty()) {
+    let moving = || steps.iter().flat_map(|step| step.moved.values());
+    if moving().any(|entry| !is_off(entry)) {
         return Ok(());
+    }
+    if moving().next().is_some() {
+        bail!("all servers of {} that could be moved are switched off", place.file.display());
     }
     let why = steps.iter().flat_map(|step| &step.stays).map(|(_, why)| format!("\n  {why}"));
     bail!("no server of {} can be moved:{}", place.file.display(), why.collect::<String>());
+}
+
+/// Whether the client does not start a server.
+fn is_off(entry: &Json) -> bool {
+    entry["disabled"] == true || entry["enabled"] == false
 }
 
 /// The servers that were moved before, as they are kept.
@@ -236,6 +259,19 @@ impl Step {
         self.moved.values().flat_map(entry::variables).collect()
     }
 
+    /// The name in the client's file of a server that has this one in programs.
+    pub fn name_of(&self, upstream: &str) -> Option<String> {
+        self.moved.keys().find(|name| Config::client_server_name(name) == upstream).cloned()
+    }
+
+    /// Gives rules of the client the names that the tools of a server have.
+    pub fn know_tools(&mut self, client: &Client, upstream: &str, tools: &[&str]) {
+        let Some(name) = self.name_of(upstream).filter(|name| self.fresh.contains(name)) else { return };
+        let Some(entry) = self.moved.get_mut(&name) else { return };
+        let remarks = with_real_names(client, entry, tools);
+        self.remarks.push((name, remarks));
+    }
+
     /// Leaves a server in the client, unless it was moved before.
     pub fn leave(&mut self, name: &str, why: &str) {
         if self.fresh.remove(name) {
@@ -251,7 +287,12 @@ impl Step {
 
     /// The words that start our server for it.
     pub fn words(&self) -> Vec<String> {
-        let mut words = vec!["mcp".to_owned(), format!("--upstreams-config={}", self.servers.display())];
+        self.words_with(&self.servers)
+    }
+
+    /// The same, with its servers in another file.
+    pub fn words_with(&self, servers: &Path) -> Vec<String> {
+        let mut words = vec!["mcp".to_owned(), format!("--upstreams-config={}", servers.display())];
         words.extend(self.time().map(|time| format!("--program-timeout-ms={time}")));
         words
     }
@@ -269,6 +310,21 @@ impl Step {
             self.moved.iter().map(|(name, entry)| (name.clone(), entry::from_here(entry))).collect();
         let base = self.servers.parent().unwrap_or(Path::new(""));
         Config::from_value(json!({"mcpServers": servers}), base).map_err(|error| error.to_string())
+    }
+
+    /// That the client asks about our tools where it did not ask about those of servers that move.
+    fn told_of_asking(&self) -> String {
+        let Some((_, rule, file)) = self.allowed.first() else { return String::new() };
+        let names: BTreeSet<&str> = self.allowed.iter().map(|(name, ..)| name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        format!(
+            "  ! the model may call {} without asking ({rule} in {}); about ptc the client asks. \"mcp__{}__lisp_eval\" under \
+             \"permissions.allow\" allows it, and with it all that stands behind ptc but for what rules under \"deny\" and \
+             \"ask\", which move with their servers, and \"approval\" hold back\n",
+            names.join(", "),
+            file.display(),
+            self.spot.name,
+        )
     }
 
     /// What it does, in lines.
@@ -305,6 +361,7 @@ impl Step {
                     "    servers have the whole environment of the client, as before (\"inherit_env\")\n",
                 );
             }
+            told.push_str(&self.told_of_asking());
         }
         told
     }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use ptc_upstream::config::client_tool_name;
 use serde_json::{Map, Value as Json, json};
 
 use super::client::{Client, User};
@@ -38,7 +39,13 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// Servers that the client does not start, and what says so.
     off: BTreeMap<String, PathBuf>,
+    /// Patterns for tools that are called without asking.
+    allowed: Vec<(String, PathBuf)>,
 }
+
+/// Keys for the tools that there are and are not.
+const INCLUDE: &[&str] = &["includeTools", "enabledTools", "enabled_tools"];
+const EXCLUDE: &[&str] = &["excludeTools", "disabledTools", "disabled_tools"];
 
 /// Tools of Gemini CLI itself, which rules without a server mean.
 const OF_GEMINI: &[&str] = &[
@@ -63,7 +70,8 @@ impl Rules {
     /// The rules for servers that stand at this place of the client's file, which has this text.
     pub fn of(client: &Client, files: &SetupFiles, spot: &Spot, text: &str) -> anyhow::Result<Rules> {
         let user = User::of_environment()?;
-        let mut rules = Rules { client: client.name, rules: Vec::new(), off: BTreeMap::new() };
+        let mut rules =
+            Rules { client: client.name, rules: Vec::new(), off: BTreeMap::new(), allowed: Vec::new() };
         let folders = folders(client, spot, text, &user)?;
         match client.name {
             "claude-code" => rules.claude(&user, &folders, &files.scope),
@@ -116,6 +124,9 @@ impl Rules {
             settings.iter().for_each(|(file, top)| self.listed(file, top, &["permissions", key], verdict));
         }
         for (file, top) in &settings {
+            let allowed = top.get("permissions").and_then(|permissions| permissions.get("allow"));
+            let allowed = texts(allowed, Json::as_str);
+            self.allowed.extend(allowed.into_iter().map(|pattern| (pattern, file.clone())));
             let denied = texts(top.get("deniedMcpServers"), |item| item.get("serverName")?.as_str());
             self.off.extend(denied.into_iter().map(|name| (name, file.clone())));
             if matches!(scope, Scope::Project(_)) {
@@ -199,6 +210,12 @@ impl Rules {
         }
     }
 
+    /// The file that lets the model call tools of a server without asking, and the pattern in it.
+    pub fn allowed(&self, server: &str) -> Option<(&str, &Path)> {
+        let means = |pattern: &&(String, PathBuf)| !self.meant_by(&pattern.0, server).is_empty();
+        self.allowed.iter().find(means).map(|(pattern, file)| (pattern.as_str(), file.as_path()))
+    }
+
     /// Puts into the entry of a server what is said of its tools, and gives it in words; or why the server stays.
     pub fn apply(&self, server: &str, entry: &mut Json) -> Result<Vec<String>, String> {
         if let Some(file) = self.off.get(server) {
@@ -207,7 +224,7 @@ impl Rules {
         let (mut rest, mut tools) = (None, BTreeMap::new());
         let mut remarks = Vec::new();
         for rule in &self.rules {
-            for pattern in self.meant(rule, server) {
+            for pattern in self.meant_by(&rule.pattern, server) {
                 match (&rule.agent, pattern.as_str()) {
                     (Some(_), _) if rule.verdict == Verdict::Allow => {}
                     (Some(agent), _) => remarks.push(format!(
@@ -229,7 +246,7 @@ impl Rules {
             if given.is_empty() {
                 return Err(format!("{} denies all its tools", rule.file.display()));
             }
-            add(entry, &["includeTools", "enabledTools", "enabled_tools"], given.iter().copied());
+            add(entry, INCLUDE, given.iter().copied());
             remarks.push(format!("only {}, as {} says", words(&given), rule.file.display()));
         }
         let mut approval = Map::new();
@@ -241,7 +258,7 @@ impl Rules {
             let file = rule.file.display();
             match (rule.verdict, usual) {
                 (Verdict::Deny, _) => {
-                    add(entry, &["excludeTools", "disabledTools", "disabled_tools"], [name].into_iter());
+                    add(entry, EXCLUDE, [name].into_iter());
                     remarks.push(format!("without {name}, which {file} denies"));
                 }
                 (Verdict::Ask, _) => {
@@ -258,21 +275,29 @@ impl Rules {
         Ok(remarks)
     }
 
-    /// The tools of a server that a rule means, as patterns.
-    fn meant(&self, rule: &Rule, server: &str) -> BTreeSet<String> {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let plain: String = server.chars().map(|c| if is_part(c) { c } else { '_' }).collect();
-        let pattern = &rule.pattern;
+    /// The tools of a server that a rule with this pattern means, as patterns.
+    fn meant_by(&self, pattern: &str, server: &str) -> BTreeSet<String> {
+        let plain = client_tool_name(server);
+        let whole = match self.client {
+            "gemini" => uncut(pattern),
+            _ => pattern.to_owned(),
+        };
+        let pattern = whole.as_str();
         let prefixes = match self.client {
-            "claude-code" if *pattern == format!("mcp__{plain}") => return ["*".to_owned()].into(),
+            "claude-code" if pattern == format!("mcp__{plain}") => return ["*".to_owned()].into(),
             "claude-code" => vec![format!("mcp__{plain}__")],
             "opencode" => vec![format!("{plain}_")],
             "cursor" => vec![format!("Mcp({server}:")],
             "zed" => vec![format!("mcp:{server}:")],
             "gemini" => {
+                // It leaves dots and colons in names.
+                let own = |c: char| {
+                    if matches!(c, '.' | ':') { c.to_string() } else { client_tool_name(&c.to_string()) }
+                };
+                let plain: String = server.chars().map(own).collect();
                 let prefixes = [format!("{plain}__"), format!("mcp_{plain}_"), format!("mcp__{plain}__")];
                 let is_bare = !pattern.contains("__") && !pattern.starts_with("mcp_");
-                match is_bare && !OF_GEMINI.contains(&pattern.as_str()) {
+                match is_bare && !OF_GEMINI.contains(&pattern) {
                     true => vec![String::new()],
                     false => prefixes.to_vec(),
                 }
@@ -290,6 +315,54 @@ impl Rules {
             false => meant.into_iter().filter(|pattern| !pattern.is_empty()).collect(),
         }
     }
+}
+
+/// The name of a tool that Gemini CLI has cut, as a pattern: it keeps both ends of names that are longer than 63 characters.
+fn uncut(name: &str) -> String {
+    const END: usize = 30;
+    const CUT: &str = "...";
+    match (name.get(..END), name.get(END..END + CUT.len()), name.get(END + CUT.len()..)) {
+        (Some(first), Some(CUT), Some(last)) if last.len() == END => format!("{first}*{last}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Gives rules the names that tools of a server have, where they have those that the client shows its model. What it did is
+/// said in words. Lists of tools that there are name them as the server does, but for those of opencode.
+pub fn with_real_names(client: &Client, entry: &mut Json, tools: &[&str]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let mut renamed = |name: &str| -> Vec<String> {
+        let meant: Vec<&str> =
+            tools.iter().copied().filter(|tool| *tool == name || client_tool_name(tool) == name).collect();
+        if name.contains('*') || meant.contains(&name) && meant.len() == 1 {
+            return vec![name.to_owned()];
+        }
+        let remark = match meant.is_empty() {
+            true => format!("! no tool is called {name}; the rule is kept as it is"),
+            false => format!("{name} is what the client calls {}", meant.join(", ")),
+        };
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+        match meant.is_empty() {
+            true => vec![name.to_owned()],
+            false => meant.into_iter().map(str::to_owned).collect(),
+        }
+    };
+    let include = if client.name == "opencode" { INCLUDE } else { &[] };
+    for key in include.iter().chain(EXCLUDE) {
+        if let Some(Json::Array(names)) = entry.get_mut(*key) {
+            let real = names.iter().filter_map(Json::as_str).flat_map(&mut renamed);
+            *names = real.map(Json::String).collect();
+        }
+    }
+    if let Some(Json::Object(rules)) = entry.get_mut("approval") {
+        let all = std::mem::take(rules);
+        for (name, said) in all {
+            renamed(&name).into_iter().for_each(|name| _ = rules.insert(name, said.clone()));
+        }
+    }
+    remarks
 }
 
 /// The folders whose settings count for servers of a place. Those of the user are used in every project that is known.

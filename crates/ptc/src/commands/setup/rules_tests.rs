@@ -9,7 +9,7 @@ fn rules(client: &'static str, said: &[(&str, Verdict)]) -> Rules {
         file: "settings.json".into(),
         agent: None,
     };
-    Rules { client, rules: said.iter().map(rule).collect(), off: BTreeMap::new() }
+    Rules { client, rules: said.iter().map(rule).collect(), off: BTreeMap::new(), allowed: Vec::new() }
 }
 
 #[test]
@@ -37,6 +37,12 @@ fn rules_of_clients_go_with_the_server() {
             "gemini",
             &[("mcp_my_files_env", Deny), ("my_files__put", Deny)],
             json!({"excludeTools": ["env", "put"]}),
+        ),
+        // A name that was cut keeps both ends.
+        (
+            "gemini",
+            &[("mcp_my_files_read_every_file_t...to_the_caller_in_one_long_text", Deny)],
+            json!({"excludeTools": ["read_every_file_t*to_the_caller_in_one_long_text"]}),
         ),
         ("gemini", &[("env", Deny), ("run_shell_command", Deny)], json!({"excludeTools": ["env"]})),
     ];
@@ -69,4 +75,32 @@ fn lists_that_are_there_grow() {
     let remarks = rules("claude-code", &[("mcp__files__env", Verdict::Deny)]).apply("files", &mut entry);
     assert_eq!(entry, json!({"disabledTools": ["put", "env"]}));
     assert_eq!(remarks, Ok(vec!["without env, which settings.json denies".to_owned()]));
+}
+
+#[test]
+fn rules_get_the_names_that_tools_have() {
+    let client = |name: &str| Client::named(name).expect("a client");
+    let tools = ["get.user", "put", "größe", "a_b", "a.b"];
+    let mut entry = json!({
+        "excludeTools": ["get_user", "put", "gr__e", "gone", "a_b", "x_*"],
+        "approval": {"*": "ask", "get_user": "never"}
+    });
+    let remarks = with_real_names(client("claude-code"), &mut entry, &tools);
+    assert_eq!(entry["excludeTools"], json!(["get.user", "put", "größe", "gone", "a_b", "a.b", "x_*"]));
+    assert_eq!(entry["approval"], json!({"*": "ask", "get.user": "never"}));
+    assert_eq!(
+        remarks,
+        [
+            "get_user is what the client calls get.user",
+            "gr__e is what the client calls größe",
+            "! no tool is called gone; the rule is kept as it is",
+            "a_b is what the client calls a_b, a.b",
+        ]
+    );
+    // Gemini CLI names tools that there are as the server does, opencode as it shows them.
+    for (name, expected) in [("gemini", "get_user"), ("opencode", "get.user")] {
+        let mut entry = json!({"includeTools": ["get_user"]});
+        with_real_names(client(name), &mut entry, &tools);
+        assert_eq!(entry["includeTools"], json!([expected]), "{name}");
+    }
 }
