@@ -39,6 +39,8 @@ enum Source {
     Literal(SecretString),
     /// As the file of an MCP client has it.
     Text(Written),
+    /// Nowhere: what is wrong with it is told already.
+    Mistaken,
 }
 
 /// A text that may be a secret by itself.
@@ -95,7 +97,7 @@ impl Bindings {
             entry.text("scheme_hint");
             entry.close();
             // One with a mistake is there all the same: whoever names it makes none.
-            bindings.insert(name, source.unwrap_or_else(|| Source::Literal(String::new().into())));
+            bindings.insert(name, source.unwrap_or(Source::Mistaken));
         }
         Bindings(bindings)
     }
@@ -125,6 +127,7 @@ impl Source {
     /// The value, or what is wrong and how to fix it.
     fn fetch(&self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<SecretString, (String, String)> {
         let value = match self {
+            Source::Mistaken => return Ok("mistaken".into()),
             Source::Literal(value) => value.clone(),
             Source::Env(var) => match lookup(var).filter(|value| !value.is_empty()) {
                 Some(value) => value.into(),

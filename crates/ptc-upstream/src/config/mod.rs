@@ -31,7 +31,7 @@ pub(crate) use self::fields::Fields;
 pub use self::headers::{AuthRule, Scheme, is_value};
 pub use self::locate::{ENV_VAR, Found, locate};
 pub use self::problem::{ConfigError, Problem, closest};
-use crate::credentials::Bindings;
+use crate::credentials::{Bindings, Secrets};
 use crate::model::ToolDef;
 pub use ptc_system::environment::Template;
 
@@ -335,6 +335,13 @@ impl Config {
                 "check the file with a JSON formatter",
             ))
         })?;
+        // What only a start can find is told with the rest of it.
+        if let Ok((readable, problems)) = parse::readable(value.clone(), base)
+            && !problems.is_empty()
+        {
+            let more = Secrets::resolve(&readable).err().map(|error| error.problems).unwrap_or_default();
+            return Err(ConfigError { file: None, problems: problems.into_iter().chain(more).collect() });
+        }
         Config::from_value(value, base)
     }
 

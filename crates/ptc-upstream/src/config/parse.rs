@@ -55,6 +55,15 @@ const TRANSPORTS: &[(&str, Kind)] =
 
 /// Reads a whole configuration.
 pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
+    let (config, problems) = readable(value, base)?;
+    match problems.is_empty() {
+        true => Ok(config),
+        false => Err(ConfigError { file: None, problems }),
+    }
+}
+
+/// The same, with all that is wrong beside what can be read of it, unless nothing can.
+pub fn readable(value: Json, base: &Path) -> Result<(Config, Vec<Problem>), ConfigError> {
     if !value.is_object() {
         let message = format!("must be a JSON object, not {}", kind(&value));
         return Err(ConfigError::one(Problem::general(message, "write {\"upstreams\": {…}}")));
@@ -63,7 +72,7 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         let notes = client::other_places(&value);
         return client::config(servers, base).map(|mut config| {
             config.notes.extend(notes);
-            config
+            (config, Vec::new())
         });
     }
     if let Some(problem) = client::no_servers(&value) {
@@ -83,10 +92,7 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         .into_iter()
         .filter_map(|(name, value)| upstream(name, value, base, &credentials, &mut problems))
         .collect();
-    match problems.is_empty() {
-        true => Ok(Config { upstreams, credentials, pins, ..Config::default() }),
-        false => Err(ConfigError { file: None, problems }),
-    }
+    Ok((Config { upstreams, credentials, pins, ..Config::default() }, problems))
 }
 
 fn pins_config(value: Json, base: &Path, problems: &mut Vec<Problem>) -> Option<PinsConfig> {

@@ -415,3 +415,26 @@ fn files_lose_white_space_at_their_end() {
     assert_eq!(headers["authorization"], "Bearer from-a-file");
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn what_only_a_start_can_find_is_told_with_the_rest() {
+    let text = json!({
+        "credentials": {"gone": {"source": "file", "path": "/no/such/file"}, "wrong": {"source": "exec"}},
+        "upstreams": {
+            "far": {"transport": "mcp_http", "url": "https://a.example/mcp", "auth": [{"scheme": "bearer", "binding": "wrong"}], "mystery": 1},
+            "near": {"transport": "mcp_stdio", "command": "x", "env": {"A": "${PTC_TEST_NO_SUCH_VARIABLE}"}}
+        }
+    });
+    let error = Config::from_json(&text.to_string(), Path::new("")).expect_err("it is wrong");
+    let told: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
+    let begins = [
+        "credential 'wrong', key 'source': does not know",
+        "upstream 'far', key 'mystery': is not known",
+        "credential 'gone': file /no/such/file cannot be read",
+        "upstream 'near', key 'env': \"A\" needs the environment variable PTC_TEST_NO_SUCH_VARIABLE",
+    ];
+    assert_eq!(told.len(), begins.len(), "{told:#?}");
+    for (told, begin) in told.iter().zip(begins) {
+        assert!(told.starts_with(begin), "{told}");
+    }
+}

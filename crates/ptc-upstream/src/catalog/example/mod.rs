@@ -61,7 +61,8 @@ impl Making<'_> {
         let all = Together::of(&self.root, schema);
         if all.choices.is_empty() {
             let made = self.plain(&all.fields, depth);
-            return self.with_consequence(&all.fields, made, depth);
+            let made = self.with_consequence(&all.fields, made, depth);
+            return if all.fields.contains_key("not") { self.mended(schema, made) } else { made };
         }
         let (before, mut first) = (self.left, None);
         for way in ways(&self.root, all) {
@@ -72,7 +73,20 @@ impl Making<'_> {
             }
             first.get_or_insert(made);
         }
-        first.unwrap_or_default()
+        self.mended(schema, first.unwrap_or_default())
+    }
+
+    /// The value, or one near it that fits where it does not: a schema may say what a value is not, or take a number that
+    /// is no integer.
+    fn mended(&self, schema: &Json, made: Json) -> Json {
+        if self.fits(schema, &made) {
+            return made;
+        }
+        let half = made.as_f64().map(|number| json!(number + 0.5));
+        let near = [1, -1].into_iter().filter_map(|sign| shifted(&made, sign, 1));
+        let longer = made.is_string().then(|| another(&made, 1));
+        let others: Vec<Json> = near.chain(half).chain(longer).collect();
+        others.into_iter().find(|other| self.fits(schema, other)).unwrap_or(made)
     }
 
     /// The value, or one that has what `then` or `else` of its schema wants too, where it does not fit that.
@@ -384,6 +398,9 @@ mod tests {
             (json!({"type": "integer", "minimum": 7, "multipleOf": 5}), json!(10)),
             (json!({"type": "number"}), json!(0.0)),
             (json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1}), json!(0.5)),
+            (json!({"oneOf": [{"type": "number"}, {"type": "integer"}]}), json!(0.5)),
+            (json!({"type": "integer", "not": {"const": 0}}), json!(1)),
+            (json!({"type": "string", "not": {"const": "..."}}), json!("...1")),
             (json!({"type": "boolean"}), json!(true)),
             (json!({"type": "array"}), json!([])),
             (json!({"type": "array", "items": {"type": "integer"}}), json!([0])),

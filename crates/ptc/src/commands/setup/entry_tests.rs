@@ -1,5 +1,8 @@
 //! Entries of all clients before and after the move.
 
+use std::collections::BTreeSet;
+
+use super::super::variables::{needed_variables, variables};
 use super::*;
 
 fn origin(client: &str, folder: Option<&'static str>) -> EntryOrigin<'static> {

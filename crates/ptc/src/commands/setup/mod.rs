@@ -1,7 +1,7 @@
 //! `ptc setup`: moves the servers of a client behind `ptc mcp`, and back.
 //!
 //! `client.rs` has the clients, `place.rs` finds and writes files, `file.rs` reads and changes their text (`json.rs`,
-//! `toml.rs`), `entry.rs` says what becomes of one server, `rules.rs` of what the client keeps from its model, `plan.rs` of all,
+//! `toml.rs`), `entry.rs` says what becomes of one server and `variables.rs` of variables in it, `rules.rs` of what the client keeps from its model, `plan.rs` of all,
 //! `look.rs` looks at them, and `elsewhere.rs` at what else the client reads.
 
 mod client;
@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod rules;
 mod toml;
+mod variables;
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
@@ -24,10 +25,10 @@ use ptc_upstream::Config;
 
 use self::client::{CLIENTS, Client};
 use self::elsewhere::Other;
-pub use self::entry::needed_variables;
 use self::file::Scope;
 use self::place::{SetupFiles, Text};
 use self::plan::{File, Step};
+pub use self::variables::needed_variables;
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
 use crate::terminal;

@@ -14,6 +14,7 @@ use super::entry::{self, EntryOrigin};
 use super::file::{self, Scope, Spot, Texts};
 use super::place::{SetupFiles, State, Text};
 use super::rules::{Rules, with_real_names};
+use super::variables;
 
 /// What happens at one place of a file.
 pub struct Step {
@@ -174,7 +175,7 @@ impl File<'_> {
             }
             let mut entry = entry::moved(entry, &origin)?;
             let mut said = rules.apply(name, &mut entry)?;
-            said.extend(entry::emptied(&entry).into_iter().map(|variable| {
+            said.extend(variables::emptied(&entry).into_iter().map(|variable| {
                 format!(
                     "! {variable} is not set here: the server gets nothing in its place, as from the client"
                 )
@@ -256,7 +257,7 @@ fn earlier(file: &Path) -> anyhow::Result<Map<String, Json>> {
 impl Step {
     /// The variables that its servers need.
     pub fn variables(&self) -> BTreeSet<String> {
-        self.moved.values().flat_map(entry::variables).collect()
+        self.moved.values().flat_map(variables::variables).collect()
     }
 
     /// The name in the client's file of a server that has this one in programs.
