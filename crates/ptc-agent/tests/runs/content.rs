@@ -450,6 +450,47 @@ fn r14_8_floats_of_answers_stay_as_they_are_unless_a_precision_is_set() {
 }
 
 #[test]
+fn what_json_cannot_hold_is_refused_with_its_place_as_answer_and_as_argument() {
+    for (value, odd) in
+        [("##NaN", "##NaN"), ("##-Inf", "##-Inf"), ("inc", "a function"), ("(fn [x] x)", "a function")]
+    {
+        for signature in [":any", "{rows [{x :float}]}"] {
+            let agent = Agent::builder("x").signature(signature).build().unwrap();
+            let answer = code(&format!("(return {{:rows [{{:x {value}}}]}})"));
+            let mut script = Script::new([answer, code("(return {:rows [{:x 1.5}]})")]);
+            let step = run(agent, json!({}), &mut script);
+            assert_eq!(step.value, json!({"rows": [{"x": 1.5}]}));
+            let told = script.told(2);
+            let said = format!("the result is no JSON: JSON cannot hold {odd} (at rows[0].x); ");
+            assert!(told.contains(&said) && !told.contains("got string"), "{told}");
+        }
+        for args in [format!("{{:customer_id {value}}}"), format!("{{:customer_id 1 :more [{value}]}}")] {
+            let agent = Agent::builder("x").tool(Tool::new("find", |_| json!(1))).build().unwrap();
+            let mut script = Script::new([code(&format!("(tool/find {args})")), code("(return 1)")]);
+            run(agent, json!({}), &mut script);
+            assert!(script.calls.is_empty(), "{:?}", script.calls);
+            let said = format!("what the tool is given is no JSON: JSON cannot hold {odd} (at ");
+            assert!(script.told(2).contains(&said), "{}", script.told(2));
+        }
+    }
+    let mut script = Script::new([code("(return ##NaN)"), code("(return 1)")]);
+    run(worker(), json!({}), &mut script);
+    assert!(script.told(2).contains("JSON cannot hold ##NaN; give nil"), "{}", script.told(2));
+}
+
+#[test]
+fn two_keys_that_are_one_are_told_with_their_place_or_none() {
+    for (program, place) in [
+        ("(return {1 :x \"1\" :y})", "1 and \"1\";"),
+        ("(return {:m [{1 :x \"1\" :y}]})", "1 and \"1\" (at m[0]);"),
+    ] {
+        let mut script = Script::new([code(program), code("(return 1)")]);
+        run(worker(), json!({}), &mut script);
+        assert!(script.told(2).contains(place), "{}", script.told(2));
+    }
+}
+
+#[test]
 fn r14_8_floats_of_answers_are_rounded_where_asked_for_and_memory_is_not() {
     let mut script = Script::new([code("(def x 1.23456) (return {:x x :in [x]})")]);
     let agent = Agent::builder("x").float_precision(2).build().unwrap();
