@@ -450,6 +450,16 @@ fn r14_8_floats_of_answers_stay_as_they_are_unless_a_precision_is_set() {
 }
 
 #[test]
+fn r14_8_floats_are_rounded_half_up_by_the_digits_that_are_shown() {
+    let program =
+        "(return [0.125M 0.345M 1.255M 8.325M 1.025M 4.015M 10.235M 1.005M 0.285M 0.145M 1.005 -1.005])";
+    let agent = Agent::builder("x").float_precision(2).build().unwrap();
+    let step = run(agent, json!({}), &mut Script::new([code(program)]));
+    let rounded = json!([0.13, 0.35, 1.26, 8.33, 1.03, 4.02, 10.24, 1.01, 0.29, 0.15, 1.01, -1.01]);
+    assert_eq!(step.value, rounded);
+}
+
+#[test]
 fn what_json_cannot_hold_is_refused_with_its_place_as_answer_and_as_argument() {
     for (value, odd) in
         [("##NaN", "##NaN"), ("##-Inf", "##-Inf"), ("inc", "a function"), ("(fn [x] x)", "a function")]
