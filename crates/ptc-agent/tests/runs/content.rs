@@ -522,6 +522,21 @@ fn data_of_exceptions_stands_inside_the_frame() {
 }
 
 #[test]
+fn ends_of_lines_within_strings_of_a_reply_stay_as_they_are() {
+    for reply in [
+        "```clojure\r\n(return\r\n \"a\r\nb\rc\")\r\n```\r\n",
+        "(return \"a\r\nb\rc\")\n",
+        "; \"x\r\n(return \"a\r\nb\rc\")",
+    ] {
+        let step = run(worker(), json!({}), &mut Script::new([reply]));
+        assert_eq!(step.value, json!("a\r\nb\rc"), "{reply:?}");
+    }
+    let by_call = Agent::builder("x").transport(Transport::ToolCall).build().unwrap();
+    let step = run(by_call, json!({}), &mut Script::new([eval("(return\r\n \"a\r\nb\")")]));
+    assert_eq!(step.value, json!("a\r\nb"));
+}
+
+#[test]
 fn r14_8_floats_of_answers_are_rounded_where_asked_for_and_memory_is_not() {
     let mut script = Script::new([code("(def x 1.23456) (return {:x x :in [x]})")]);
     let agent = Agent::builder("x").float_precision(2).build().unwrap();
