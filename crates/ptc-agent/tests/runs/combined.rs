@@ -562,6 +562,22 @@ fn the_last_turns_are_announced_after_native_calls_and_programs() {
 }
 
 #[test]
+fn an_only_turn_is_announced_before_it_where_there_are_calls() {
+    let text = ptc_agent::model::Output::Text;
+    let plain = || ptc_agent::Agent::builder("x").output(text);
+    for (builder, announced) in [
+        (agent().max_turns(1), true),
+        (plain().tool(rows()).max_turns(1), true),
+        (plain().max_turns(1), false),
+        (agent().max_turns(5), false),
+    ] {
+        let mut script = Script::new(["done"]);
+        run(builder.build().unwrap(), json!({}), &mut script);
+        assert_eq!(script.told(1).contains("⚠️ Turn 1 is the last"), announced, "{}", script.told(1));
+    }
+}
+
+#[test]
 fn several_values_that_fit_and_differ_are_sent_back() {
     let agent = agent().signature("{n :int}").build().unwrap();
     let mut script = Script::new(["I used {\"n\": 0} first; final {\"n\": 3}", "{\"n\": 3}"]);
