@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use ptc_lisp::json::{numbers, rounded_integer};
 use serde_json::Value as Json;
 
 use crate::strict::strict_json;
@@ -110,42 +111,11 @@ pub fn is_read_alike(text: &str) -> bool {
     !text.chars().any(hides) && numbers(text).all(exact)
 }
 
-/// The first integer of a JSON text that does not fit 64 bits, which readers of JSON would round.
-pub fn rounded_integer(text: &str) -> Option<&str> {
-    // The shortest such integer has 19 digits.
-    const SHORTEST: usize = 19;
-    let fits = |literal: &str| {
-        literal.len() < SHORTEST
-            || literal.contains(['.', 'e', 'E'])
-            || literal.parse::<i64>().is_ok()
-            || literal.parse::<u64>().is_ok()
-    };
-    numbers(text).find(|literal| !fits(literal))
-}
-
-/// The numbers of a JSON text, as they are written.
-fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            let at = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit())?;
-            rest = &rest[at..];
-            if !rest.starts_with('"') {
-                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));
-                let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
-                rest = after;
-                return Some(number);
-            }
-            let mut escaped = false;
-            let ends = |c: char| {
-                let end = c == '"' && !escaped;
-                escaped = c == '\\' && !escaped;
-                end
-            };
-            let end = rest[1..].find(ends)?;
-            rest = &rest[end + 2..];
-        }
-    })
+/// Sees that a JSON text has no integer that is rounded where it is read: a wrong id is worse than none.
+pub fn exact(json: &str) -> Result<(), String> {
+    let Some(number) = rounded_integer(json) else { return Ok(()) };
+    let number = number.get(..40).map_or_else(|| number.to_owned(), |head| format!("{head}…"));
+    Err(format!("the integer {number} does not fit 64 bits and would be rounded; send it as a text"))
 }
 
 /// Whether a number is the same after reading: its digits without zeros at either end, and where its point stands.
@@ -172,21 +142,6 @@ fn decimal(text: &str) -> (bool, String, i64) {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn integers_beyond_64_bits_are_found() {
-        for (text, found) in [
-            ("[1, -9223372036854775808, 18446744073709551615, 1e400, 0.12345678901234567890]", None),
-            (
-                "{\"a\": [\"18446744073709551616\", \"\\\"18446744073709551616\", {\"99999999999999999999\": 1}]}",
-                None,
-            ),
-            ("{\"a\": [18446744073709551616]}", Some("18446744073709551616")),
-            ("-9223372036854775809", Some("-9223372036854775809")),
-        ] {
-            assert_eq!(rounded_integer(text), found, "{text}");
-        }
-    }
 
     #[test]
     fn what_hides_is_shown_and_reads_back_as_the_same_value() {

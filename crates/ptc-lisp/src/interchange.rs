@@ -177,11 +177,17 @@ impl Unfit {
             Unfit::TooLarge => Error::new(ErrorKind::OutputExceeded, format!("{what} is too large for JSON")),
             Unfit::TooDeep(found) => found.error(what),
             Unfit::SameKey { path, keys } => {
-                Error::new(ErrorKind::Type, format!("{what} is no JSON: it has {keys} (at x{path})"))
+                Error::new(ErrorKind::Type, format!("{what} is no JSON: it has {keys}{}", place(path)))
                     .hint(SameKey::HINT)
             }
         }
     }
+}
+
+/// A path in a message; nothing for the outermost value.
+fn place(path: &str) -> String {
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() { String::new() } else { format!(" (at {path})") }
 }
 
 struct Maker<'a> {
@@ -341,11 +347,33 @@ impl Visitor for Maker<'_> {
 /// and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
 /// itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
-    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED };
+    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED, texts: false };
     match walk(value, &mut search).err()? {
-        WithoutJson::Value => Some(search.path),
+        WithoutJson::Value(_) => Some(search.path),
         WithoutJson::SameKey(keys) => Some(format!("{}: {keys}", search.path)),
     }
+}
+
+/// Refuses a value that has a number or a function in it for which JSON has no form: its text would be taken for data.
+/// `what` names the value.
+pub(crate) fn sayable(value: &Value, names: &Names, kind: ErrorKind, what: &str) -> Result<(), Error> {
+    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED, texts: true };
+    let Err(WithoutJson::Value(Some(odd))) = walk(value, &mut search) else { return Ok(()) };
+    let (shown, hint) = match odd {
+        Value::Float(float) if float.is_nan() => ("##NaN", NO_NUMBER),
+        Value::Float(float) if float > 0.0 => ("##Inf", NO_NUMBER),
+        Value::Float(_) => ("##-Inf", NO_NUMBER),
+        _ => ("a function", "call it and give what it returns"),
+    };
+    let message = format!("{what} is no JSON: JSON cannot hold {shown}{}", place(&search.path));
+    Err(Error::new(kind, message).hint(hint))
+}
+
+/// What to do about an infinity or what is no number.
+const NO_NUMBER: &str = "give nil or another number for it, or its text: (str x)";
+
+fn is_function(value: &Value) -> bool {
+    matches!(value, Value::Fn(_) | Value::Builtin(_) | Value::Tool(_))
 }
 
 /// A decimal or ratio as a number of JSON, which is an integer of 64 bits or a float: nothing if it is so large that a float does not
@@ -371,11 +399,14 @@ struct JsonSearch<'a> {
     names: &'a Names,
     path: String,
     left: usize,
+    /// Whether the texts of exceptions, regexes and the like do for them.
+    texts: bool,
 }
 
 /// What has no JSON form.
 enum WithoutJson {
-    Value,
+    /// A value; nothing if there is too much to look at, or it nests too deeply.
+    Value(Option<Value>),
     SameKey(SameKey),
 }
 
@@ -384,7 +415,7 @@ impl Visitor for JsonSearch<'_> {
     type Stop = WithoutJson;
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, WithoutJson> {
-        self.left = self.left.checked_sub(1).ok_or(WithoutJson::Value)?;
+        self.left = self.left.checked_sub(1).ok_or(WithoutJson::Value(None))?;
         if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, MOST_SEARCHED)).flatten() {
             return Err(WithoutJson::SameKey(keys));
         }
@@ -396,10 +427,10 @@ impl Visitor for JsonSearch<'_> {
             Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
             _ => match Parts::of(value) {
                 Some(parts) => return Ok(WalkStep::Into(parts, ())),
-                None => false,
+                None => self.texts && !is_function(value),
             },
         };
-        if has_form { Ok(WalkStep::Done) } else { Err(WithoutJson::Value) }
+        if has_form { Ok(WalkStep::Done) } else { Err(WithoutJson::Value(Some(value.clone()))) }
     }
 
     fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<EntryStep, WithoutJson> {
@@ -414,7 +445,7 @@ impl Visitor for JsonSearch<'_> {
 
     fn too_deep(&mut self, (): (), place: Place<'_>) -> Result<(), WithoutJson> {
         self.stopped(place);
-        Err(WithoutJson::Value)
+        Err(WithoutJson::Value(None))
     }
 
     fn stopped(&mut self, place: Place<'_>) {

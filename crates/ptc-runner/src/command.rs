@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use ptc_agent::Tool;
+use ptc_agent::{Tool, ToolResult};
 use ptc_system::environment::{self, Template};
 use serde_json::Value as Json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -111,7 +111,18 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
     }
     let text =
         String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;
-    Ok(serde_json::from_str(&text).unwrap_or_else(|_| Json::from(text.trim_end_matches('\n'))))
+    printed_value(&text).map_err(|error| format!("`{program}`: {error}"))
+}
+
+/// What a command printed: JSON, or text. Digits that a number could not hold are a text, and a document with such a number
+/// is refused, as it is from upstreams.
+fn printed_value(text: &str) -> ToolResult {
+    let digits = || Json::from(text.trim_end_matches('\n'));
+    match serde_json::from_str(text) {
+        Err(_) => Ok(digits()),
+        Ok(Json::Number(_)) if ptc_host::rounded_integer(text).is_some() => Ok(digits()),
+        Ok(value) => ptc_host::exact(text).map(|()| value),
+    }
 }
 
 /// A command with everything it has started. Whoever drops it before it is over ends them all.
@@ -149,4 +160,28 @@ async fn read(from: Option<impl tokio::io::AsyncRead + Unpin>, limit: u64) -> Re
         from.take(limit + 1).read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_command_printed_is_a_value_and_no_digit_of_it_is_lost() {
+        for (text, value) in [
+            ("{\"n\": 1}\n", json!({"n": 1})),
+            ("18446744073709551615\n", json!(u64::MAX)),
+            ("36893488147419103232123\n", json!("36893488147419103232123")),
+            ("two words\n", json!("two words")),
+        ] {
+            assert_eq!(printed_value(text), Ok(value), "{text}");
+        }
+        let refused = printed_value("{\"id\": 36893488147419103232123}").unwrap_err();
+        assert!(
+            refused.contains("36893488147419103232123 does not fit 64 bits and would be rounded"),
+            "{refused}"
+        );
+    }
 }

@@ -91,6 +91,7 @@ impl Input {
             Some(path) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
             None => self.no_json(&error),
         })?;
+        ptc_host::exact(&self.text).map_err(|error| anyhow!("--data {}: {error}", self.name))?;
         Ok((&self.name, value))
     }
 
@@ -178,17 +179,20 @@ pub fn texts(inputs: &[Input]) -> serde_json::Map<String, Value> {
 /// The JSON in a file.
 pub fn json_file(path: &str) -> Result<Value, String> {
     let text = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    json(&text).map_err(|error| format!("{path} is not JSON: {error}"))
+    json(&text).map_err(|error| format!("{path} {error}"))
 }
 
 /// What some programs, mostly on Windows, begin text with to say that it is Unicode. It is no part of the text.
 const MARK: char = '\u{feff}';
 
-/// The JSON that bytes are.
-pub fn json(text: &[u8]) -> serde_json::Result<Value> {
+/// The JSON that bytes are, with no integer that had to be rounded; else what is wrong with them, in words that follow a name.
+pub fn json(text: &[u8]) -> Result<Value, String> {
     let mut mark = [0; 4];
     let mark = MARK.encode_utf8(&mut mark).as_bytes();
-    serde_json::from_slice(text.strip_prefix(mark).unwrap_or(text))
+    let text = text.strip_prefix(mark).unwrap_or(text);
+    let value = serde_json::from_slice(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let exact = std::str::from_utf8(text).map_or(Ok(()), ptc_host::exact);
+    exact.map_err(|error| format!("cannot be kept exactly: {error}")).map(|()| value)
 }
 
 /// The beginning of a text, for a message that quotes it.

@@ -267,7 +267,7 @@ mod eval {
         let (clash, code) = answer("{:m {1 :x \"1\" :y}}");
         assert_eq!((&clash["ok"], code), (&json!(false), 1), "{clash}");
         let message = clash["error"]["message"].as_str().expect("a message");
-        assert!(message.ends_with("two keys that are one in JSON, 1 and \"1\" (at x.m)"), "{message}");
+        assert!(message.ends_with("two keys that are one in JSON, 1 and \"1\" (at m)"), "{message}");
     }
 
     #[test]
@@ -336,6 +336,19 @@ mod eval {
             &both,
         ]);
         assert_eq!(ran.out, "[1 2]\n", "{}", ran.err);
+    }
+
+    #[test]
+    fn canned_tools_whose_integers_would_be_rounded_are_refused() {
+        let refused = "the integer 36893488147419103232123 does not fit 64 bits and would be rounded";
+        let tools = file("large.json", r#"{"t": {"default": {"id": 36893488147419103232123}}}"#);
+        let ran = ptc(&["eval", "-e", "(tool/t {})", "--tools", &tools]);
+        assert_eq!((ran.code, ran.err.contains(refused)), (2, true), "{}", ran.err);
+        let line = r#"{"id": 1, "src": "(tool/t {})", "tools": {"t": {"default": 36893488147419103232123}}}"#;
+        let message = batch_text(&[], line.as_bytes())[0]["error"]["message"].to_string();
+        assert!(message.contains(refused), "{message}");
+        let line = r#"{"id": 1, "src": "(inc data/n)", "data": {"n": 36893488147419103232123}}"#;
+        assert_eq!(batch_text(&[], line.as_bytes())[0]["value"], "36893488147419103232124N", "data is exact");
     }
 }
 

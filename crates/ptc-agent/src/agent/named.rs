@@ -123,7 +123,7 @@ options! {
         |o, v| into(&mut o.samples, natural(v).map(Some));
     "format_options", "map", Kind::Map, "see there", "Limits of what feedback shows.",
         |o, v| format_options(o, v);
-    "float_precision", "integer from 0 or null", Kind::Either(&[Kind::Natural, Kind::Null]), "null", "Decimals that floats of answers are rounded to; `null` leaves them as they are.",
+    "float_precision", "integer from 0 or null", Kind::Either(&[Kind::Natural, Kind::Null]), "null", "Decimals that floats and decimals of answers are rounded to, half up, by the digits that they are shown with (`1.005` at 2 is `1.01`); `null` leaves them as they are.",
         |o, v| into(&mut o.float_precision, optional(v, natural));
     "thinking", "boolean", Kind::Flag, "false", "Whether the model may think aloud before the program.",
         |o, v| into(&mut o.thinking, boolean(v));

@@ -71,11 +71,12 @@ const BEFORE_LAST: &str = "⚠️ The turn after this one is the last: get what 
 /// How many turns are left, in a line or two; empty where there is nothing to say.
 pub(crate) fn turn_info(info: &TurnInfo) -> String {
     let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal, ending } = *info;
-    if max_turns.saturating_add(retry_total) <= 1 {
-        return String::new();
-    }
+    // Before everything else: who has one turn hears of it before that, or never.
     if ending == Ending::Reply {
         return reply_info(info);
+    }
+    if max_turns.saturating_add(retry_total) <= 1 {
+        return String::new();
     }
     if minimal {
         return minimal_info(info);
@@ -128,7 +129,7 @@ fn reply_info(info: &TurnInfo) -> String {
 
 /// A word in the last two turns, where nothing is said in others.
 pub(crate) fn last_turns(info: &TurnInfo) -> Option<String> {
-    let last = info.max_turns > 1 && matches!(info.work_left + info.retry_left, 1 | 2);
+    let last = matches!(info.work_left.saturating_add(info.retry_left), 1 | 2);
     last.then(|| turn_info(info))
 }
 
@@ -215,6 +216,9 @@ mod tests {
             );
         }
         assert_eq!(last_turns(&TurnInfo::default()), None);
+        let only =
+            TurnInfo { turn: 1, max_turns: 1, work_left: 1, ending: Ending::Reply, ..TurnInfo::default() };
+        assert!(last_turns(&only).is_some_and(|text| text.starts_with("⚠️ Turn 1 is the last")));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Where code stands in a reply: fenced blocks, found line by line, and elements such as `<clojure>`.
 
+use std::borrow::Cow;
+
 use ptc_lisp::reader::is_incomplete;
 
 use super::chars::trim;
@@ -21,6 +23,13 @@ impl Block {
     pub(super) fn is_tagged(&self) -> bool {
         TAGS.contains(&self.tag.as_str())
     }
+
+    /// Whether this can only be a program, and all of it.
+    fn is_whole_program(&self) -> bool {
+        (self.is_tagged() || self.tag.is_empty())
+            && begins_with_paren(&self.text)
+            && !is_incomplete(&self.text)
+    }
 }
 
 /// The text with `\n` at the end of every line, whatever it was before.
@@ -28,14 +37,36 @@ pub(super) fn unify_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
+/// A reply that has lines, in which programs keep what stands in their strings. Carriage returns end lines only where nothing
+/// else does.
+pub(super) fn with_lines(reply: &str) -> Cow<'_, str> {
+    match reply.contains('\r') && !reply.contains('\n') {
+        true => unify_line_ends(reply).into(),
+        false => reply.into(),
+    }
+}
+
 /// All fenced blocks, in order. Fences within a line never count. A block without an end is one if it holds a program
 /// that is complete; of anything else nobody can tell whether the reply was cut.
 pub(super) fn fenced(reply: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    divided(reply).0
+}
+
+/// All fenced blocks, and the lines that stand in none of them.
+pub(super) fn divided(reply: &str) -> (Vec<Block>, String) {
+    let (mut blocks, mut prose) = (Vec::new(), String::new());
     let mut open: Option<(Fence, Vec<&str>)> = None;
-    for line in reply.lines() {
+    // The end of a line may be part of a text within a program, so that all of it is kept.
+    for line in reply.split('\n') {
         open = match open.take() {
-            None => Fence::opened_by(line).map(|fence| (fence, Vec::new())),
+            None => {
+                let fence = Fence::opened_by(line);
+                if fence.is_none() {
+                    prose.push_str(line);
+                    prose.push('\n');
+                }
+                fence.map(|fence| (fence, Vec::new()))
+            }
             Some((fence, lines)) if fence.is_closed_by(line) => {
                 blocks.push(fence.around(&lines));
                 None
@@ -46,13 +77,13 @@ pub(super) fn fenced(reply: &str) -> Vec<Block> {
             }
         };
     }
-    let unclosed = open.map(|(fence, lines)| fence.around(&lines));
-    blocks.extend(unclosed.filter(|block| {
-        (block.is_tagged() || block.tag.is_empty())
-            && begins_with_paren(&block.text)
-            && !is_incomplete(&block.text)
-    }));
-    blocks
+    if let Some(block) = open.map(|(fence, lines)| fence.around(&lines)) {
+        match block.is_whole_program() {
+            true => blocks.push(block),
+            false => prose.push_str(&block.text),
+        }
+    }
+    (blocks, prose)
 }
 
 /// The program in a fence that opens and closes on one line, or in a code span, where that is all of the text.

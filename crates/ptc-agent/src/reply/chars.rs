@@ -1,6 +1,7 @@
 //! Characters that come with pasted or typeset text and that nobody means: invisible ones, unusual
 //! spaces, typographic quotes. Strings, regexes, characters and comments are left as they are.
 
+use super::blocks;
 use super::repair::{Fix, FixKind};
 
 /// The text with plain characters outside of strings and comments, and what was changed.
@@ -68,6 +69,18 @@ fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
         let reads = named.starts_with("data/") || named.starts_with("(:");
         reads.then(|| (&text[..at], named, &inside[end + 1..]))
     })
+}
+
+/// The text with `\n` at the end of every line, whatever it was before. What stands in a string is data and stays.
+pub(super) fn unify_line_ends(code: &str) -> String {
+    if !code.contains('\r') {
+        return code.to_owned();
+    }
+    let unified = |(part, _): &(&str, bool)| match part.starts_with('"') {
+        true => (*part).to_owned(),
+        false => blocks::unify_line_ends(part),
+    };
+    parts(code).iter().map(unified).collect()
 }
 
 /// The text cut into code (`true`) and strings, comments and characters (`false`).

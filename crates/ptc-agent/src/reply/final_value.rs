@@ -3,7 +3,7 @@
 //! | declared | read as |
 //! |---|---|
 //! | nothing, `:string`, `:any` | the text itself |
-//! | maps and lists | the JSON in the text, checked strictly; a list also as `{"items": […]}` |
+//! | maps and lists | the JSON in the text, checked strictly; a list also as `{"items": […]}`; of several the only one that fits |
 //! | `:keyword`, enums | the word, bare or as a JSON string |
 //! | `:datetime` | ISO 8601, bare or as a JSON string; a date alone is its midnight in UTC |
 //! | other scalars, optionals, unions | JSON, converted as arguments are |
@@ -11,7 +11,7 @@
 use ptc_signature::{Coerced, Issue, Mode, Style, Type};
 use serde_json::Value as Json;
 
-use super::json::extract_json;
+use super::json::{exact, extract_json};
 use super::scalar::scalar;
 use super::thoughts::spoken;
 use crate::run::names::fields;
@@ -49,11 +49,12 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
         return check(ty, Json::String(spoken(text).into_owned()), mode);
     }
     if is_structured(ty) {
-        let value = structured(ty, extract_json(text).map_err(not_json)?)?;
-        let value = fields(value, ty).map_err(not_json)?;
-        return check(ty, to_utc(ty, value, 0), mode);
+        return the_one_meant(ty, extract_json(text).map_err(not_json)?, mode);
     }
     let value = scalar(ty, text).map_err(|_| not_scalar(ty))?;
+    if value.is_array() || value.is_object() {
+        exact(text).map_err(not_json)?;
+    }
     // With validation off there is still a value to give, and it should be of the kind that was asked for.
     let coerced = ty.coerce(&value, if mode == Mode::Disabled { Mode::WarnOnly } else { mode });
     let coerced = coerced.map_err(|rejection| FinalError::Validation(rejection.errors))?;
@@ -62,6 +63,47 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
 
 fn not_json(message: String) -> FinalError {
     FinalError::JsonParse(format!("the answer is not the JSON that was asked for: {message}"))
+}
+
+/// The value that is meant of those in an answer: the only one that fits. Several that differ are nobody's to choose from.
+fn the_one_meant(ty: &Type, values: Vec<Json>, mode: Mode) -> Result<Coerced<Json>, FinalError> {
+    let strictness = if mode == Mode::Strict { Mode::Strict } else { Mode::Enabled };
+    let (mut others, mut fitting) = (Vec::new(), Vec::new());
+    let mut fault = None;
+    for value in values {
+        match as_declared(ty, value) {
+            Ok(value) => {
+                let kept = match ty.validate(&value, strictness) {
+                    Ok(_) => &mut fitting,
+                    Err(_) => &mut others,
+                };
+                // A second one that differs says all there is to know.
+                if kept.len() < 2 && !kept.contains(&value) {
+                    kept.push(value);
+                }
+            }
+            Err(error) => fault = fault.or(Some(error)),
+        }
+    }
+    let only = if fitting.is_empty() { others } else { fitting };
+    let differ = only.len() > 1;
+    let Some(first) = only.into_iter().next() else {
+        return Err(fault.unwrap_or_else(|| not_json("there is none".to_owned())));
+    };
+    match check(ty, first, mode) {
+        Ok(_) if differ => Err(FinalError::JsonParse(format!(
+            "the answer has several values of the type {} that differ, and only one can be meant. Answer with that one \
+             alone: no example, no value from the way to it",
+            ty.render(Style::Prompt)
+        ))),
+        checked => checked,
+    }
+}
+
+/// JSON as the type names and writes it.
+fn as_declared(ty: &Type, value: Json) -> Result<Json, FinalError> {
+    let value = fields(structured(ty, value)?, ty).map_err(not_json)?;
+    Ok(to_utc(ty, value, 0))
 }
 
 /// What was expected, and how to answer: what a parser of JSON has to say about `$42` helps nobody.
@@ -288,6 +330,39 @@ mod tests {
         assert_eq!(read(r#"Here: {"total-sum": 3}"#, "{total_sum :int}"), Ok(json!({"total_sum": 3})));
         let error = read(r#"{"a": "3", "b": [{"c": null}]}"#, "{a :int, b [{c :int}]}").unwrap_err();
         assert_eq!(error, r#"invalid: a: expected int, got string "3"; b[0].c: expected int, got nil"#);
+    }
+
+    #[test]
+    fn of_several_values_the_only_one_that_fits_is_meant() {
+        for (text, ty, value) in [
+            ("I saw [3] rows. {\"n\": 42}", "{n :int}", json!({"n": 42})),
+            ("Not {\"n\": \"x\"} but {\"n\": 42}", "{n :int}", json!({"n": 42})),
+            ("{\"n\": 42}, that is {\"n\": 42}", "{n :int}", json!({"n": 42})),
+            ("[1, 2], or {\"items\": [1, 2]}", "[:int]", json!([1, 2])),
+            ("The list [\"a\"] and then [1,2]", "[:int]", json!([1, 2])),
+        ] {
+            assert_eq!(read(text, ty), Ok(value), "{text}");
+        }
+        for (text, ty) in [
+            ("For example {\"n\": 1} is the format. The answer: {\"n\": 42}", "{n :int}"),
+            ("```json\n{\"n\": 1}\n```\n```json\n{\"n\": 2}\n```", "{n :int}"),
+            ("```json\n{\"n\": 1}\n```\nis the format: {\"n\": 2}", "{n :int}"),
+            ("I used {\"n\": 0} first; final {\"n\": 3}", "{n :int}"),
+            ("The list [1] and then [1,2]", "[:int]"),
+            ("{\"a\": 1} {\"b\": 2}", ":map"),
+        ] {
+            let error = read(text, ty).unwrap_err();
+            assert!(
+                error.contains("several values of the type") && error.contains("alone"),
+                "{text}: {error}"
+            );
+        }
+        let error = read("{\"n\": \"x\"} {\"n\": \"y\"}", "{n :int}").unwrap_err();
+        assert!(error.starts_with("invalid: n: expected int"), "{error}");
+        let ty = Type::parse("{n :int}").unwrap();
+        assert!(final_value("{\"n\": \"x\"} {\"n\": \"y\"}", &ty, Mode::WarnOnly).is_err());
+        let one = final_value("{\"n\": \"x\"} {\"n\": 1}", &ty, Mode::WarnOnly).unwrap();
+        assert_eq!(one.value, json!({"n": 1}));
     }
 
     #[test]

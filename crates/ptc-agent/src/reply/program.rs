@@ -3,7 +3,7 @@
 use ptc_lisp::reader::{ReadLimits, read_all};
 use ptc_lisp::syntax::FormKind;
 
-use super::blocks::{Block, begins_with_paren, elements, fenced, in_one_line, only_element, unify_line_ends};
+use super::blocks::{Block, begins_with_paren, elements, fenced, in_one_line, only_element, with_lines};
 use super::chars::trim;
 use super::repair::{Fix, repair, repair_fenced};
 use super::thoughts::without_thoughts;
@@ -48,7 +48,7 @@ pub(crate) struct Program {
 /// Finds the program of a reply and repairs it where that is certain. With `thinking` a reply may begin with a part of
 /// that name, and the program is the last block.
 pub(crate) fn read_program(reply: &str, multiple: Multiple, thinking: bool) -> Found {
-    let reply = unify_line_ends(reply);
+    let reply = with_lines(reply);
     let reply = without_thoughts(&reply).into_owned();
     let (mut candidates, tagged) = candidates(&reply);
     if thinking && begins_with_thinking(&reply) {
@@ -86,7 +86,7 @@ const THINKING: &str = "thinking:";
 
 /// Whether a text answer holds a program, which a model should have sent as a call instead.
 pub(crate) fn holds_code(reply: &str) -> bool {
-    let reply = unify_line_ends(reply);
+    let reply = with_lines(reply);
     let reply = without_thoughts(&reply);
     if is_fence(trim(&reply)) && in_one_line(&reply).is_some() {
         return true;
@@ -97,7 +97,7 @@ pub(crate) fn holds_code(reply: &str) -> bool {
 
 /// The program of a reply that is nothing but one: in a fence, in an element, or bare.
 pub(crate) fn only_program(reply: &str) -> Option<String> {
-    let reply = unify_line_ends(reply);
+    let reply = with_lines(reply);
     let reply = without_thoughts(&reply);
     let text = trim(&reply);
     let element = || only_element(text).filter(|text| begins_with_paren(text)).map(str::to_owned);

@@ -5,7 +5,6 @@
 use ptc_lisp::reader::{ReadLimits, read_all};
 use serde::{Deserialize, Serialize};
 
-use super::blocks::unify_line_ends;
 use super::{chars, unwrap};
 
 /// How many wrappings may lie around each other.
@@ -76,7 +75,7 @@ pub(super) fn repair_fenced(code: &str) -> Repaired {
 /// One repair can make another possible, so this goes on until nothing changes.
 fn repair_text(code: &str, is_fenced: bool) -> Repaired {
     let mut fixes = Vec::new();
-    let mut code = trim(&unify_line_ends(code), &mut fixes);
+    let mut code = trim(&chars::unify_line_ends(code), &mut fixes);
     for _ in 0..MAX_ROUNDS {
         let before = fixes.len();
         code = round(code, is_fenced, &mut fixes);

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::eval::{self, Oversize};
 use super::node::{After, Node};
 use super::sandbox::Ended;
-use super::{Next, Shared, finish, names, program, setup};
+use super::{Next, Shared, finish, names, program, round, setup};
 use crate::agent::{Completion, Mode};
 use crate::feedback::{self, Ending, Failed, Invalid, Lens, Trouble, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
@@ -256,7 +256,7 @@ pub(super) fn public(node: &Node, value: Json) -> Result<Json, String> {
         None => value,
     };
     Ok(match node.agent.options().float_precision {
-        Some(decimals) => round(value, decimals),
+        Some(decimals) => round::floats(value, decimals),
         None => value,
     })
 }
@@ -308,23 +308,6 @@ pub(super) fn expected(node: &Node) -> String {
 /// Issues with their places, as models read them.
 pub(super) fn placed(issues: &[Issue]) -> Vec<String> {
     issues.iter().map(|issue| issue.kebab().to_string()).collect()
-}
-
-/// Rounds all floats of a value.
-fn round(value: Json, decimals: u32) -> Json {
-    match value {
-        Json::Number(number) if number.is_f64() => {
-            let float = number.as_f64().unwrap_or_default();
-            let factor = 10f64.powi(decimals.min(300) as i32);
-            let rounded = (float * factor).round() / factor;
-            Json::from(if rounded.is_finite() { rounded } else { float })
-        }
-        Json::Array(items) => Json::Array(items.into_iter().map(|item| round(item, decimals)).collect()),
-        Json::Object(fields) => {
-            Json::Object(fields.into_iter().map(|(name, value)| (name, round(value, decimals))).collect())
-        }
-        other => other,
-    }
 }
 
 /// The value of the last program as text of at most so many characters.

@@ -45,6 +45,9 @@ pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> (Fail, Trouble) {
 
 /// An error as models read it, divided into what quotes the program and its data, and advice in our words.
 fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
+    if tells_data(error) {
+        return Trouble { kind: error.kind.reason(), ..Trouble::report(whole) };
+    }
     let mut bare = error.clone();
     bare.hint = None;
     let report = ptc_lisp::render::for_models(&bare, source);
@@ -52,6 +55,13 @@ fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
     let at = report.find('\n').unwrap_or(report.len());
     let advice = whole.get(at..whole.len().saturating_sub(report.len() - at)).unwrap_or_default();
     Trouble { advice: advice.trim().to_owned(), report, kind: error.kind.reason(), notes: Vec::new() }
+}
+
+/// Whether the hint of an error is no advice but the data of what a program threw, which may be anybody's words.
+fn tells_data(error: &ptc_lisp::Error) -> bool {
+    // What a tool raised keeps its kind where a program throws it again.
+    let rethrown = || error.hint.as_deref().is_some_and(|hint| hint.starts_with("its data is {"));
+    error.kind == ErrorKind::Exception || rethrown()
 }
 
 /// What definitions of earlier turns hold of the memory, if that is much of it: a program that does not fit then is not

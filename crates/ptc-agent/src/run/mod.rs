@@ -25,6 +25,7 @@ mod node;
 mod options;
 mod program;
 mod records;
+mod round;
 mod sandbox;
 mod save;
 mod sent;

@@ -12,10 +12,11 @@ use super::clock::{Clock, Looks};
 use super::node::{After, Book, Node, Origin, State};
 use super::sandbox::{self, Sandbox};
 use super::text::variant;
-use super::{AgentRun, Context, Next, RunOptions, Shared, calls, children, events, lent, program};
+use super::{AgentRun, Context, Next, RunOptions, Shared, calls, children, content, events, lent, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
 use crate::cache::json_bytes;
+use crate::feedback;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
@@ -260,11 +261,13 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
         Mode::Text | Mode::Combined => {
             let lines = context_lines(node, &expanded);
             let message = text_message(node, &lines, text);
+            let mut last = String::new();
             if variant(node).has_tools() {
                 let shown: usize = lines.iter().map(|line| line.shown).sum();
                 node.book.shown = node.book.shown.saturating_add(shown as u64);
+                last = feedback::last_turns(&content::turn_info(node)).unwrap_or_default();
             }
-            with_catalog(node, shared, prompt::blocks([&message, below]))
+            with_catalog(node, shared, prompt::blocks([&message, below, &last]))
         }
     };
     let first = node.veil.cover_message(&first).into_owned();

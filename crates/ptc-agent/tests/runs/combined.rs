@@ -560,3 +560,28 @@ fn the_last_turns_are_announced_after_native_calls_and_programs() {
     run(agent.build().unwrap(), json!({}), &mut script);
     assert!(script.told(2).contains("⚠️ Turn 2 is the last"), "{}", script.told(2));
 }
+
+#[test]
+fn an_only_turn_is_announced_before_it_where_there_are_calls() {
+    let text = ptc_agent::model::Output::Text;
+    let plain = || ptc_agent::Agent::builder("x").output(text);
+    for (builder, announced) in [
+        (agent().max_turns(1), true),
+        (plain().tool(rows()).max_turns(1), true),
+        (plain().max_turns(1), false),
+        (agent().max_turns(5), false),
+    ] {
+        let mut script = Script::new(["done"]);
+        run(builder.build().unwrap(), json!({}), &mut script);
+        assert_eq!(script.told(1).contains("⚠️ Turn 1 is the last"), announced, "{}", script.told(1));
+    }
+}
+
+#[test]
+fn several_values_that_fit_and_differ_are_sent_back() {
+    let agent = agent().signature("{n :int}").build().unwrap();
+    let mut script = Script::new(["I used {\"n\": 0} first; final {\"n\": 3}", "{\"n\": 3}"]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!((step.value, step.usage.turns), (json!({"n": 3}), 2));
+    assert!(script.told(2).contains("Answer with that one alone"), "{}", script.told(2));
+}

@@ -38,6 +38,7 @@ fn cases() -> Vec<Case> {
         ("single-shot", plain().max_turns(1), SINGLE_SHOT),
         ("tool-call", signed().transport(Transport::ToolCall), TOOL_CALL),
         ("combined", Agent::builder(mission).combined().tool(find().expose(Expose::Both).cached()), COMBINED),
+        ("combined-one-turn", Agent::builder(mission).combined().tool(find()).max_turns(1), COMBINED),
         ("text", plain().output(Output::Text), TEXT),
         ("text-tools", plain().output(Output::Text).tool(find()), TEXT_TOOLS),
         ("json", plain().output(Output::Text).signature("(day :string) -> {open :int}"), JSON),

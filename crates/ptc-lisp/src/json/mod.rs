@@ -3,6 +3,7 @@
 //! Reading keeps integers of any size exact and goes from text straight to [`Value`](crate::value::Value);
 //! nesting waits on an explicit stack. Writing names the path of a value that JSON cannot say.
 
+mod exact;
 pub(crate) mod keys;
 #[cfg(test)]
 mod properties;
@@ -11,6 +12,7 @@ mod scan;
 mod shapes;
 mod write;
 
+pub use exact::{numbers, rounded_integer};
 pub use keys::SameKey;
 pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
 pub use write::{Unwritable, WriteOptions, write};

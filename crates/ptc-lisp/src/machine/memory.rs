@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::Machine;
 use crate::error::{Error, ErrorKind};
 use crate::globals::Undo;
-use crate::interchange::{Keys, from_json, to_json, to_json_spelt};
+use crate::interchange::{Keys, from_json, sayable, to_json, to_json_spelt};
 use crate::names::Name;
 use crate::value::equal::is_same;
 use crate::value::extent::extent;
@@ -138,8 +138,9 @@ impl Machine {
     }
 
     /// The result as JSON for hosts: keywords that programs wrote as keys have underscores, keys that data brought along
-    /// stay as they are. Two keys of a map that become one by that are an error.
+    /// stay as they are. Two keys of a map that become one by that are an error, as is what JSON has no form for.
     pub fn try_value_json_spelt(&self) -> Result<Json, Error> {
+        sayable(&self.result, &self.heap.names, ErrorKind::Type, "the result")?;
         let room = self.heap.room_for_json();
         to_json_spelt(&self.result, &self.heap.names, room).map_err(|unfit| unfit.error("the result"))
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
+use crate::interchange::sayable;
 use crate::json::{SameKey, keys};
 use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
@@ -54,7 +55,9 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
         }
     };
     if heap.names.text(tool) != CALL {
-        return object(heap, pairs);
+        let given = object(heap, pairs)?;
+        sayable(&given, &heap.names, ErrorKind::InvalidToolArgs, "what the tool is given")?;
+        return Ok(given);
     }
     // Which of two equal keys counts must not depend on their order: the manifest sees only one.
     let mut seen: Vec<String> = Vec::new();
@@ -147,7 +150,8 @@ fn extent_of_object(map: &Map, heap: &Heap) -> Option<usize> {
         }
         bytes += ELEMENT;
         bytes += match value {
-            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => ELEMENT,
+            Value::Nil | Value::Bool(_) | Value::Int(_) => ELEMENT,
+            Value::Float(float) if float.is_finite() => ELEMENT,
             Value::Str(text) => ELEMENT.max(2 + text.byte_len()),
             _ => return None,
         };

@@ -69,7 +69,7 @@ fn from_file(path: &str) -> anyhow::Result<Json> {
     if path == "-" {
         let mut text = Vec::new();
         std::io::stdin().lock().read_to_end(&mut text).context("--input: cannot read standard input")?;
-        return values::json(&text).map_err(|error| anyhow!("--input: standard input is not JSON: {error}"));
+        return values::json(&text).map_err(|error| anyhow!("--input: standard input {error}"));
     }
     values::json_file(path).map_err(|error| anyhow!("--input: {error}"))
 }

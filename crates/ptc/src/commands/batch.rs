@@ -76,14 +76,14 @@ struct OnlyId {
     id: Value,
 }
 
-/// The text of the field `data` of a line.
-fn data_text(line: &[u8]) -> Result<&str, String> {
+/// The text of a field of a line.
+fn field_text<'l>(line: &'l [u8], field: &str) -> Result<&'l str, String> {
     let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let fields = ptc_host::parts::fields(line, usize::MAX - 1).map_err(|error| error.to_string())?;
-    let mut data = fields.into_iter().filter_map(|(name, text)| (name == "data").then_some(text));
-    match (data.next(), data.next()) {
+    let mut found = fields.into_iter().filter_map(|(name, text)| (name == field).then_some(text));
+    match (found.next(), found.next()) {
         (Some(text), None) => Ok(text),
-        _ => Err("duplicate field `data`".to_owned()),
+        _ => Err(format!("duplicate field `{field}`")),
     }
 }
 
@@ -122,6 +122,9 @@ fn answer_row(
         return Err("\"src\" must be the text of a program".to_owned());
     };
     let given = |name: &str| row.get(name).filter(|value| !value.is_null());
+    for canned in ["tools", "upstream"].into_iter().filter(|name| given(name).is_some()) {
+        ptc_host::exact(field_text(line, canned)?).map_err(|error| format!("\"{canned}\": {error}"))?;
+    }
     let tools = stubs::tools(given("tools"), given("upstream"))?;
     let mut machine = common.machine().map_err(|error| error.message)?;
     machine.set_interrupt(common.bounds().interrupt());
@@ -131,7 +134,7 @@ fn answer_row(
         }
         // The tree has lost the digits of large integers, so the machine reads the text.
         machine
-            .set_data_json(data_text(line)?)
+            .set_data_json(field_text(line, "data")?)
             .map_err(|error: Error| format!("\"data\": {}", error.message))?;
         machine.set_strict_inputs(true);
     }

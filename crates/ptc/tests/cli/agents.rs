@@ -271,6 +271,13 @@ fn bad_input_is_told_with_its_place_and_its_fix() {
         (vec!["run", "agent.toml", "--input", "list.json"], vec!["list.json must hold one JSON object"]),
         (vec!["run", "agent.toml", "--data", "numbers=@gone.json"], vec!["cannot read gone.json"]),
         (vec!["run", "agent.toml", "--data", "numbers=one"], vec!["--data numbers: `one` is not JSON"]),
+        (
+            vec!["run", "agent.toml", "--data", "numbers=[36893488147419103232123]"],
+            vec![
+                "--data numbers: the integer 36893488147419103232123",
+                "would be rounded; send it as a text",
+            ],
+        ),
         (vec!["run", "agent.toml"], vec!["the inputs do not fit", "numbers", "--data NAME=JSON"]),
         (vec!["run", "agent.toml", "--data", "numbers=[\"x\"]"], vec!["the inputs do not fit", "numbers"]),
         (vec!["validate", "typo.toml"], vec!["typo.toml:2:1: `max_turn`"]),
