@@ -61,7 +61,9 @@ impl Analyzer<'_> {
         let error = Error::new(ErrorKind::InvalidForm, format!("{name} is data, not a function"));
         let dotted = name.split_once('.').filter(|_| !self.world.inputs().iter().any(|known| known == input));
         let member = dotted.and_then(|(owner, part)| meant::member(owner, part));
-        error.hint(member.unwrap_or_else(|| format!("write {name} without parentheses")))
+        // A server may have this name, too.
+        let server = name.split_once('/').and_then(|(ns, local)| self.hidden_server(ns, local));
+        error.hint(member.or(server).unwrap_or_else(|| format!("write {name} without parentheses")))
     }
 
     /// `(- (int c) (int \0))` and `(- (int c) 48)`: the value of a digit, as programs compute it from its code. Elsewhere
