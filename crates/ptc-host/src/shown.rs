@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use ptc_lisp::json::{numbers, rounded_integer};
+use ptc_lisp::json::numbers;
 use serde_json::Value as Json;
 
 use crate::strict::strict_json;
@@ -109,13 +109,6 @@ pub fn is_read_alike(text: &str) -> bool {
             || literal.trim_start_matches('-').parse::<u64>().is_ok_and(|n| n <= LARGEST_FLOAT_INTEGER)
     };
     !text.chars().any(hides) && numbers(text).all(exact)
-}
-
-/// Sees that a JSON text has no integer that is rounded where it is read: a wrong id is worse than none.
-pub fn exact(json: &str) -> Result<(), String> {
-    let Some(number) = rounded_integer(json) else { return Ok(()) };
-    let number = number.get(..40).map_or_else(|| number.to_owned(), |head| format!("{head}…"));
-    Err(format!("the integer {number} does not fit 64 bits and would be rounded; send it as a text"))
 }
 
 /// Whether a number is the same after reading: its digits without zeros at either end, and where its point stands.

@@ -121,7 +121,7 @@ fn printed_value(text: &str) -> ToolResult {
     match serde_json::from_str(text) {
         Err(_) => Ok(digits()),
         Ok(Json::Number(_)) if ptc_host::rounded_integer(text).is_some() => Ok(digits()),
-        Ok(value) => ptc_host::exact(text).map(|()| value),
+        Ok(value) => ptc_host::exact(text).map(|()| value).map_err(|rounded| rounded.to_string()),
     }
 }
 

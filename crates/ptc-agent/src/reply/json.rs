@@ -2,8 +2,6 @@
 
 use serde_json::Value as Json;
 
-use ptc_lisp::json::rounded_integer;
-
 use super::blocks::{divided, unify_line_ends};
 use super::thoughts::without_thoughts;
 
@@ -44,13 +42,9 @@ fn parse_exact(text: &str) -> Result<Json, String> {
     exact(text).map(|()| value)
 }
 
-/// Sees that a text of JSON has no integer that its reader rounded: a wrong id is worse than none.
+/// Sees that a text of JSON has no integer that its reader rounded.
 pub(super) fn exact(json: &str) -> Result<(), String> {
-    let Some(number) = rounded_integer(json) else { return Ok(()) };
-    let number = number.get(..40).map_or_else(|| number.to_owned(), |head| format!("{head}…"));
-    Err(format!(
-        "the integer {number} does not fit 64 bits and would be rounded; send it as a text, \"{number}\""
-    ))
+    ptc_lisp::json::exact(json).map_err(|rounded| rounded.to_string())
 }
 
 /// The objects and lists of prose. Brackets that begin no JSON, `[sic]`, are words; the first of them is the fault.

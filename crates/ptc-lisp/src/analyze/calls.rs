@@ -400,13 +400,17 @@ pub(super) fn may_be_map(form: &Form) -> bool {
 
 /// The error for `(5 + 3)`.
 fn infix(items: &[Form]) -> Option<Error> {
-    const OPERATORS: &[&str] = &["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "=="];
     let [Form { kind: FormKind::Int(_) | FormKind::Float(_), .. }, operator, _, ..] = items else {
         return None;
     };
-    let operator = operator.as_symbol().filter(|name| OPERATORS.contains(name))?;
-    let error = Error::new(ErrorKind::NotCallable, "a number is not a function");
-    Some(error.hint(format!("the function comes first: write ({operator} a b)")))
+    let hint = operator_first(operator.as_symbol()?)?;
+    Some(Error::new(ErrorKind::NotCallable, "a number is not a function").hint(hint))
+}
+
+/// The hint for an operator between its operands, as other languages write it.
+pub(crate) fn operator_first(name: &str) -> Option<String> {
+    const OPERATORS: &[&str] = &["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "=="];
+    OPERATORS.contains(&name).then(|| format!("the function comes first: write ({name} a b)"))
 }
 
 /// What to write in place of a constructor that is not there.

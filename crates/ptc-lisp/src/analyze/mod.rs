@@ -31,6 +31,7 @@ mod written;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
+pub(crate) use calls::operator_first;
 pub use exports::Exports;
 pub use manifest::{ArgumentSource, Manifest, ToolUse};
 pub(crate) use meant::member;
@@ -44,6 +45,7 @@ pub(crate) use shown::discovery;
 pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
+pub(crate) use upstream::taken_name;
 pub use upstream::{Servers, ToolEffects};
 pub(crate) use written::written;
 

@@ -178,7 +178,7 @@ impl Analyzer<'_> {
     /// What to write for `ns/local` where `ns` is a server, too, whose name the language or a prelude uses otherwise.
     pub(super) fn hidden_server(&self, ns: &str, local: &str) -> Option<String> {
         let (server, _) = self.world.servers()?.find(ns)?;
-        Some(format!("{ns}/ is no name of the server {server} here: write {}", upstream_call(server, local)))
+        Some(taken_name(ns, server, local))
     }
 
     /// What to write for the name of a tool without its server.
@@ -310,6 +310,11 @@ fn no_such_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean {server}/{best}? ")).unwrap_or_default();
     error.hint(format!("{near}{}", lists_tools(server)))
+}
+
+/// The hint for a name of a server that means something else to programs.
+pub(crate) fn taken_name(ns: &str, server: &str, tool: &str) -> String {
+    format!("{ns}/ is no name of the server {server} here: write {}", upstream_call(server, tool))
 }
 
 #[cfg(test)]

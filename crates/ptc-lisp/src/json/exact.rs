@@ -13,6 +13,18 @@ pub fn rounded_integer(text: &str) -> Option<&str> {
     numbers(text).find(|literal| !fits(literal))
 }
 
+/// An integer of a JSON text that would be another one where it is read: a wrong id is worse than none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the integer {0} does not fit 64 bits and would be rounded; send it as a text, \"{0}\"")]
+pub struct RoundedInteger(String);
+
+/// Sees that a JSON text has no integer that is rounded where it is read.
+pub fn exact(text: &str) -> Result<(), RoundedInteger> {
+    const SHOWN: usize = 40;
+    let Some(number) = rounded_integer(text) else { return Ok(()) };
+    Err(RoundedInteger(number.get(..SHOWN).map_or_else(|| number.to_owned(), |head| format!("{head}…"))))
+}
+
 /// The numbers of a JSON text, as they are written.
 pub fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;

@@ -12,7 +12,7 @@ mod scan;
 mod shapes;
 mod write;
 
-pub use exact::{numbers, rounded_integer};
+pub use exact::{RoundedInteger, exact, numbers, rounded_integer};
 pub use keys::SameKey;
 pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
 pub use write::{Unwritable, WriteOptions, write};

@@ -8,6 +8,7 @@ use super::fiber::Frame;
 use super::library::is_core;
 use super::run::{Done, Go};
 use super::tools::request;
+use crate::analyze::operator_first;
 use crate::builtins::lookup::get_or;
 use crate::builtins::vars;
 use crate::builtins::{BuiltinId, NativeFn, Run, registry};
@@ -464,9 +465,10 @@ impl Machine {
 
 fn not_callable(value: &Value, args: &[Value], heap: &crate::heap::Heap) -> Error {
     let error = Error::new(ErrorKind::NotCallable, format!("{} is not a function", heap.brief(value)));
-    if let [Value::Builtin(id), _, ..] = args {
-        let name = registry().get(*id).local;
-        return error.hint(format!("the function comes first: write ({name} a b)"));
+    if let [Value::Builtin(id), _, ..] = args
+        && let Some(hint) = operator_first(registry().get(*id).local)
+    {
+        return error.hint(hint);
     }
     match value {
         Value::Nil => {

@@ -91,10 +91,7 @@ impl Machine {
             return Error::new(ErrorKind::Runtime, format!("there is no input data/{name}")).hint(hint);
         }
         let hint = match known.as_slice() {
-            _ if self.servers.tools_of("data").is_some() => format!(
-                "data/ is no name of the server data here: write {}",
-                crate::analyze::upstream_call("data", name)
-            ),
+            _ if self.servers.tools_of("data").is_some() => crate::analyze::taken_name("data", "data", name),
             [] => "the program was given no inputs".to_owned(),
             names => {
                 let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
