@@ -348,7 +348,7 @@ mod eval {
         let message = batch_text(&[], line.as_bytes())[0]["error"]["message"].to_string();
         assert!(message.contains(refused), "{message}");
         let line = r#"{"id": 1, "src": "(inc data/n)", "data": {"n": 36893488147419103232123}}"#;
-        assert_eq!(batch_text(&[], line.as_bytes())[0]["value"], "36893488147419103232124N", "data is exact");
+        assert_eq!(batch_text(&[], line.as_bytes())[0]["value"], "36893488147419103232124", "data is exact");
     }
 }
 

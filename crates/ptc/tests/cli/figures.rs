@@ -14,7 +14,8 @@ use super::journal;
 use super::tokens;
 
 /// Rows that need programs which may be missing, by how they begin, with the test that computes them.
-const ELSEWHERE: &[(&str, &str)] = &[("| Tool definitions of ", "crates/ptc/tests/mcp/sixteen.rs")];
+const ELSEWHERE: &[(&str, &str)] =
+    &[("| Tool definitions and `instructions` of ", "crates/ptc/tests/mcp/sixteen.rs")];
 
 /// Numbers of the text, with the file that has them too.
 const NUMBERS: &[(&str, &str, &str)] = &[
@@ -232,8 +233,6 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("upstreams.md", "30 seconds", "crates/ptc-upstream/src/mcp/lifecycle.rs", "Duration::from_secs(30)"),
     ("upstreams.md", "10 s", "crates/ptc-server/src/options/table.rs", "\"1000; 10000 with upstreams\""),
     ("upstreams.md", "8 bytes", "crates/ptc-upstream/src/credentials.rs", "const SHORTEST_INHERITED: usize = 8"),
-    ("mcp-server.md", "5 seconds", "crates/ptc-upstream/src/runtime/context.rs", "Duration::from_millis(5_000)"),
-    ("mcp-client.md", "5 seconds", "crates/ptc-upstream/src/runtime/context.rs", "Duration::from_millis(5_000)"),
     ("upstreams.md", "1 KiB", "crates/ptc-upstream/src/redact.rs", "const LARGEST_FOLDED: usize = 1024"),
     ("sizing.md", "24 hours", "crates/ptc-server/src/options/table.rs", "journal_retention_ms: u64 = 86_400_000"),
     ("sizing.md", "200 bytes", "crates/ptc/tests/cli/figures.rs", "const JOURNAL: (u32, usize) = (1_000, 200)"),

@@ -283,12 +283,16 @@ fn without_a_folder_for_it_the_address_is_on_standard_error() {
 #[test]
 fn a_page_elsewhere_or_none_at_all_opens_nothing() {
     const ELSEWHERE: &str = "https://approve.example/approvals";
-    for (setting, named) in [("off", Json::Null), (ELSEWHERE, json!(ELSEWHERE))] {
+    let cases =
+        [("off", Json::Null, &["they can only decide in forms"][..]), (ELSEWHERE, json!(ELSEWHERE), &[])];
+    for (setting, named, told) in cases {
         let mut plain = Plain::start(&["--approval-page", setting], |_| {});
         assert_eq!(plain.held()["structuredContent"]["page"], named);
         assert!(plain.notes().is_empty());
         let log = plain.server.whole_log();
-        assert!(log.iter().all(|line| !line.contains("approval_page")), "{log:#?}");
+        let said: Vec<&String> = log.iter().filter(|line| line.contains("approval_page")).collect();
+        assert_eq!(said.len(), told.len(), "{log:#?}");
+        assert!(said.iter().zip(told).all(|(line, part)| line.contains(part)), "{log:#?}");
     }
 }
 

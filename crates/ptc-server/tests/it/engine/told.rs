@@ -205,5 +205,5 @@ async fn an_outcome_that_becomes_unknown_is_told_without_a_store_too() {
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(unknown, [json!({"who": "vera", "tool": "crm/guess", "identity": ""})]);
+    assert_eq!(unknown, [json!({"who": "vera", "tool": "crm/guess", "identity": "", "begun": ""})]);
 }
