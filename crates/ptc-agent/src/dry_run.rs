@@ -29,7 +29,7 @@ impl Agent {
         {
             // What the signature demands is told once, with its type.
             missing.retain(|placeholder| !errors.iter().any(|issue| is_about(issue, placeholder)));
-            let error = (!missing.is_empty()).then(|| TemplateError::Missing(missing));
+            let error = (!missing.is_empty()).then_some(TemplateError::Missing(missing));
             found.extend(error.map(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string())));
         }
         found.extend(errors.iter().map(|issue| Fail::new(Reason::VALIDATION_ERROR, issue.to_string())));

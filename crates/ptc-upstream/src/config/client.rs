@@ -71,9 +71,8 @@ pub fn other_places(value: &Json) -> Vec<Problem> {
     let found = |place: &&&[&str]| {
         let at = place.iter().try_fold(value, |value, key| value.get(key)).and_then(Json::as_object);
         // `mcp.servers` is one place, and not a server of that name under `mcp`.
-        at.is_some_and(|servers| {
-            !servers.is_empty() && !(place.len() == 1 && servers.contains_key("servers"))
-        })
+        let outer = |servers: &Map<String, Json>| place.len() == 1 && servers.contains_key("servers");
+        at.is_some_and(|servers| !servers.is_empty() && !outer(servers))
     };
     let mut places = PLACES.iter().filter(found).map(|place| place.join("."));
     let Some(first) = places.next() else { return Vec::new() };
