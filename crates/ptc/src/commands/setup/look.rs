@@ -1,7 +1,6 @@
 //! Looking at the servers that move: whether they can be reached, and what their tools cost a model.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::entry::WORKSPACE;
 use super::plan::Step;
-use crate::terminal::errln;
+use crate::terminal::{errln, stderr};
 
 /// Why a server stays that only the client is let into.
 pub const SIGN_IN: &str =
@@ -40,7 +39,7 @@ pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
             return Ok(Looked::default());
         }
     };
-    let waits = std::io::stderr().is_terminal();
+    let waits = stderr().is_terminal();
     let names: Vec<&str> = config.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
     if waits {
         errln!("looking at {}", names.join(", "));
