@@ -585,6 +585,23 @@ fn inputs_and_answers_must_fit_the_memory() {
 }
 
 #[test]
+fn a_program_whose_inputs_hold_most_of_the_memory_hears_of_it() {
+    let hint = |inputs: usize, source: &str| {
+        let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+        machine.set_data(&json!({"xs": vec![0; inputs]})).expect("it fits");
+        machine.load(source).expect("it loads");
+        let Step::Failed(error) = machine.run(10_000_000) else { panic!("{source} fits") };
+        assert_eq!(error.kind, ErrorKind::MemoryExceeded);
+        error.hint.expect("advice")
+    };
+    let told = hint(50_000, "(group-by identity (map inc (range 100000)))");
+    assert!(told.starts_with("its inputs hold 80"), "{told}");
+    assert!(told.contains("more memory; or keep less at once: "), "{told}");
+    let own = hint(10, "(vec (map str (range 100000)))");
+    assert!(own.starts_with("keep less at once: "), "{own}");
+}
+
+#[test]
 fn garbage_makes_room_for_an_answer() {
     let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
     machine.set_tools(["price".to_owned()]);

@@ -98,9 +98,9 @@ impl Analyzer<'_> {
                 if matches!(entry.run, Run::Const(_)) || entry.arity().accepts(count) {
                     return Ok(());
                 }
-                let error = Error::wrong_arity(entry.local, &entry.arity().describe(), count);
-                let hint =
-                    meant::arity(entry.local, count).unwrap_or_else(|| usage(entry.local, entry.params()));
+                let name = entry.call_name();
+                let error = Error::wrong_arity(&name, &entry.arity().describe(), count);
+                let hint = meant::arity(entry.local, count).unwrap_or_else(|| usage(&name, entry.params()));
                 Err(error.hint(hint).at(span))
             }
             NodeKind::Global(name) => {

@@ -1,5 +1,6 @@
 //! All builtins by number and by name.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
@@ -111,6 +112,19 @@ impl Entry {
         match self.decl {
             Some(decl) => decl.arity,
             None => self.core().map_or(ArgCount::NONE, |decl| decl.arity),
+        }
+    }
+
+    /// Whether it is a member of a class of Java.
+    pub fn is_of_class(&self) -> bool {
+        self.ns.starts_with(|c: char| c.is_ascii_uppercase())
+    }
+
+    /// The name by which programs call it: members of classes with their class.
+    pub fn call_name(&self) -> Cow<'static, str> {
+        match self.is_of_class() {
+            true => format!("{}/{}", self.ns, self.local).into(),
+            false => self.local.into(),
         }
     }
 

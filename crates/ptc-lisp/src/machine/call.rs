@@ -125,7 +125,7 @@ impl Machine {
         match entry.run {
             Run::Native(native) => {
                 if !entry.arity().accepts(n) {
-                    return Err(Error::wrong_arity(entry.local, &entry.arity().describe(), n).into());
+                    return Err(Error::wrong_arity(&entry.call_name(), &entry.arity().describe(), n).into());
                 }
                 match self.call_native(native, f, n)? {
                     Ok(value) => self.native_answer(value, f, n, dst),
@@ -252,7 +252,7 @@ impl Machine {
         };
         let entry = registry().get(id);
         if !matches!(entry.ns, "prim" | "ptc.impl") {
-            error.function.get_or_insert_with(|| entry.local.to_owned());
+            error.function.get_or_insert_with(|| entry.call_name().into_owned());
         }
         if error.kind == ErrorKind::NotCallable {
             let looks = entry.params().contains("pred");

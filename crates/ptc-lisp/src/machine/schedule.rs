@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::answer::Answer;
 use super::asked::{Asked, Pause};
+use super::census::bytes_of;
 use super::fiber::{Fiber, State};
 use super::run::Go;
 use super::{Call, Machine, ProgramEnd, Step, Stop};
@@ -238,8 +239,20 @@ impl Machine {
         if over {
             self.heap.fuel_used = limit;
         }
+        let error = if error.kind == ErrorKind::MemoryExceeded { self.blame_inputs(error) } else { error };
         self.end(false);
         Pause::Failed(error)
+    }
+
+    /// Says so if inputs hold most of the memory: then no other program would help much.
+    fn blame_inputs(&self, mut error: Error) -> Error {
+        let (bytes, limit) = (bytes_of(&self.data), self.heap.limits.memory);
+        if bytes > limit / 2 {
+            let advice = error.hint.take().map_or_else(String::new, |hint| format!("; or {hint}"));
+            error.hint =
+                Some(format!("its inputs hold {bytes} of them: give smaller inputs or more memory{advice}"));
+        }
+        error
     }
 
     /// Makes a fiber for each function that a fork asked for.

@@ -12,18 +12,8 @@ use crate::pages;
 /// How many members of a class are named beside it.
 const NAMED: usize = 12;
 
-/// Whether a namespace is a class of Java.
-fn is_class(ns: &str) -> bool {
-    ns.starts_with(|c: char| c.is_ascii_uppercase())
-}
-
 fn is_constant(entry: &Entry) -> bool {
     matches!(entry.run, Run::Const(_))
-}
-
-/// The name by which programs call a member: functions of classes with their class.
-fn shown(entry: &Entry) -> String {
-    if is_class(entry.ns) { format!("{}/{}", entry.ns, entry.local) } else { entry.local.to_owned() }
 }
 
 /// The names of members, functions first.
@@ -37,9 +27,10 @@ fn names(mut members: Vec<&Entry>) -> String {
 /// The documentation of a namespace or class.
 pub(super) fn namespace_doc(name: &str) -> Option<String> {
     let ns = local_namespace(name)?;
-    let kind = if is_class(&ns) { "class" } else { "namespace" };
-    let mut text =
-        format!("{ns}\n  A {kind} with {}.\n  (dir {ns}) tells what each does.", names(members(&ns)));
+    let members = members(&ns);
+    let is_class = members.first().is_some_and(|member| member.is_of_class());
+    let kind = if is_class { "class" } else { "namespace" };
+    let mut text = format!("{ns}\n  A {kind} with {}.\n  (dir {ns}) tells what each does.", names(members));
     if ns == "ptc" {
         text.extend(pages::names().map(|(page, about)| format!("\n  (doc '{page}) is a page: {about}.")));
     }
@@ -80,12 +71,16 @@ fn library() -> &'static (Vec<LibraryItem>, Index) {
     LIBRARY.get_or_init(|| {
         let functions = visible().map(|entry| {
             let kind = if is_constant(entry) { LibraryKind::Constant } else { LibraryKind::Function };
-            let item =
-                LibraryItem { local: entry.local, name: shown(entry), doc: entry.doc().to_owned(), kind };
+            let item = LibraryItem {
+                local: entry.local,
+                name: entry.call_name().into_owned(),
+                doc: entry.doc().to_owned(),
+                kind,
+            };
             (item, entry.ns)
         });
         let mut classes: BTreeMap<&'static str, Vec<&Entry>> = BTreeMap::new();
-        for entry in visible().filter(|entry| is_class(entry.ns)) {
+        for entry in visible().filter(|entry| entry.is_of_class()) {
             classes.entry(entry.ns).or_default().push(entry);
         }
         let classes = classes.into_iter().map(|(class, members)| {
