@@ -509,7 +509,7 @@ impl Driver {
                 self.home.spawn(async move {
                     let _slot = slots.acquire().await;
                     made.iter().for_each(|made| made.begins(ptc_host::now_ms()));
-                    let called = call(id, &tool.body, args, timeout_ms, &home).await;
+                    let called = call(id, &tool, args, timeout_ms, &home).await;
                     if called.is_ok() {
                         made.iter().for_each(|made| made.has_answer());
                     }

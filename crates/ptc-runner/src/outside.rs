@@ -4,11 +4,11 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptc_agent::model::{Llm, ModelError, ModelErrorKind, Reply, Request, TextSink};
 use ptc_agent::typed::Call;
-use ptc_agent::{Ask, AskKind, Body, Decision, Function, Supply};
+use ptc_agent::{Answers, Ask, AskKind, Body, Decision, Function, Supply, Tool};
 #[cfg(feature = "upstreams")]
 use ptc_upstream::runtime::numbered;
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ pub async fn answer(ask: &Ask) -> Supply {
         }
         AskKind::Tool { tool, args, timeout_ms } => {
             let called_ms = ptc_host::now_ms();
-            let called = call(ask.id, &tool.body, args.clone(), *timeout_ms, &home).await;
+            let called = call(ask.id, tool, args.clone(), *timeout_ms, &home).await;
             called.unwrap_or_else(|cause| match is_own_and_once(tool, args) {
                 true => cause.unknown(&tool.name, called_ms, None),
                 false => cause.lost(),
@@ -83,7 +83,7 @@ async fn reply(
 }
 
 #[cfg(not(feature = "upstreams"))]
-async fn numbered<T>(_: u64, calls: impl Future<Output = T>) -> T {
+async fn numbered<T>(_: u64, _: Option<Instant>, calls: impl Future<Output = T>) -> T {
     calls.await
 }
 
@@ -121,23 +121,27 @@ impl NoResult {
     }
 }
 
+/// How long after its time a call of an upstream may say what became of it.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// A tool's result; none of one that panics or takes too long. Calls of upstreams that it makes are known by the
-/// number of the ask.
+/// number of the ask, and end by themselves when their time is over.
 pub(crate) async fn call(
     ask: u64,
-    body: &Body,
+    tool: &Tool,
     args: Json,
     timeout_ms: Option<u64>,
     home: &Handle,
 ) -> Result<Supply, NoResult> {
-    let Body::Function(function) = body else { return Err(NoResult::NoFunction) };
+    let Body::Function(function) = &tool.body else { return Err(NoResult::NoFunction) };
+    let deadline = timeout_ms.and_then(|limit| Instant::now().checked_add(Duration::from_millis(limit)));
     let task = match function.clone() {
         Function::Sync(function) => home.spawn_blocking(move || {
             std::panic::catch_unwind(AssertUnwindSafe(|| function(args)))
                 .map_or(Err(NoResult::Panicked), |result| Ok(Supply::Tool(result)))
         }),
         Function::Later(function) => {
-            home.spawn(numbered(ask, async move { Ok(Supply::Tool(function(args).await)) }))
+            home.spawn(numbered(ask, deadline, async move { Ok(Supply::Tool(function(args).await)) }))
         }
         // A typed function may block before it answers.
         Function::Typed(call) => home.spawn(async move {
@@ -148,11 +152,13 @@ pub(crate) async fn call(
             }
         }),
     };
+    // A call of an upstream ends by itself and says whether anything was sent; one that does not is not waited for.
+    let grace = if tool.answers == Answers::Upstream { GRACE } else { Duration::ZERO };
     // Whoever drops this drops the call, and so does the limit of time.
     let task = AbortOnDropHandle::new(task);
     let ended = match timeout_ms {
         None => task.await,
-        Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
+        Some(limit) => match tokio::time::timeout(Duration::from_millis(limit) + grace, task).await {
             Ok(ended) => ended,
             Err(_) => return Err(NoResult::Late(limit)),
         },

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{code, reason, script};
 
-/// A server that looks and puts; it writes down every call.
+/// A server that looks and puts; it writes down every call, and does not answer those with the argument `wait`.
 const SERVER: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -22,6 +22,7 @@ while read -r line; do
   case "$line" in
     *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
     *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"wait"'*) echo "$name" >> "$LOG" ;;
     *'"tools/call"'*) echo "$name" >> "$LOG"; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"%s"}}}\n' "$id" "$name" ;;
   esac
 done
@@ -76,6 +77,26 @@ async fn calls_stand_in_the_step_and_questions_are_no_calls() {
     let written: Json = serde_json::to_value(&step).unwrap();
     assert_eq!(written["upstream_calls"][0]["server"], "things");
     assert_eq!(upstreams.finish().calls.len(), 1, "the server was called once");
+    upstreams.close().await;
+}
+
+#[tokio::test]
+async fn a_write_that_the_time_of_a_branch_cuts_off_has_an_unknown_outcome() {
+    let (runtime, log) = runtime("cut-off", "never").await;
+    drop(std::fs::remove_file(&log));
+    let upstreams = Upstreams::new(runtime, Caps::default(), Policy::open());
+    let builder = upstreams.lend(Agent::builder("Put")).set("pmap_timeout", &json!(3_000));
+    let options =
+        put(&["(return (pmap #(select-keys (tool/call {:server \"things\" :tool % :args {:wait 1}})
+                                                [:reason :message])
+                              [\"put\" \"look\"]))"]);
+    let step = run(builder.set("timeout", &json!(60_000)).build().unwrap(), upstreams.options(options)).await;
+    let text = |at: usize, key: &str| step.value[at][key].as_str().unwrap_or_default();
+    assert_eq!((text(0, "reason"), text(1, "reason")), ("outcome_unknown", "timeout"), "{step:#?}");
+    assert!(text(0, "message").starts_with("outcome unknown: things/put, called at "), "{}", step.value);
+    let mut sent = called(&log);
+    sent.sort();
+    assert_eq!(sent, ["look", "put"]);
     upstreams.close().await;
 }
 

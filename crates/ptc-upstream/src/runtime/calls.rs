@@ -52,6 +52,7 @@ fn with_cure(mut fault: Fault, upstream: &Upstream, tool: &CatalogTool, time: Du
         let endpoint = upstream.config.transport.endpoint();
         let setting = match endpoint.is_some_and(|endpoint| endpoint.request_timeout < time) {
             true => "\"request_timeout_ms\" of the upstream",
+            false if journal::time_left().is_some_and(|left| left.is_zero()) => "`pmap_timeout` of the agent",
             false => "\"call_timeout_ms\" of the upstream, or --upstream-call-timeout-ms for all,",
         };
         let (name, called) = (&upstream.config.name, crate::catalog::one_line(&tool.def.name, 120));
@@ -299,7 +300,8 @@ impl Run {
 
     /// How long one call of an upstream may take.
     fn time_for(&self, upstream: &Upstream) -> Duration {
-        upstream.config.call_timeout.unwrap_or(self.caps.call_timeout)
+        let time = upstream.config.call_timeout.unwrap_or(self.caps.call_timeout);
+        journal::time_left().map_or(time, |left| left.min(time))
     }
 
     async fn ask(&self, upstream: &Upstream, tool: &CatalogTool, args: Map<String, Json>) -> Given {

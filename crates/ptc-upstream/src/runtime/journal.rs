@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptc_lisp::machine::ValueKind;
 use serde_json::{Value as Json, json};
@@ -125,14 +125,28 @@ pub trait EffectJournal: Send + Sync {
 }
 
 tokio::task_local! {
-    /// The number by which whoever makes a call knows it.
-    static NUMBER: u64;
+    /// What whoever makes calls says of them.
+    static TERMS: Terms;
 }
 
-/// Makes calls under a number. Where the journal wants it their identities begin with it, so that whoever counts its calls
-/// finds the one that it knows by this number.
-pub async fn numbered<T>(number: u64, calls: impl Future<Output = T>) -> T {
-    NUMBER.scope(number, calls).await
+/// What whoever makes calls says of them.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    number: u64,
+    deadline: Option<Instant>,
+}
+
+/// Makes calls under a number, and with a deadline if they have one. Where the journal wants it their identities begin with
+/// the number, so that whoever counts its calls finds the one that it knows by it. At the deadline calls end by themselves
+/// and say what became of them; whoever drops them instead never hears whether a write was sent.
+pub async fn numbered<T>(number: u64, deadline: Option<Instant>, calls: impl Future<Output = T>) -> T {
+    TERMS.scope(Terms { number, deadline }, calls).await
+}
+
+/// How long the calls that are being made may take by their own deadline.
+pub(super) fn time_left() -> Option<Duration> {
+    let deadline = TERMS.try_with(|terms| terms.deadline).ok()??;
+    Some(deadline.saturating_duration_since(Instant::now()))
 }
 
 /// How the identities of calls with a number begin.
@@ -244,7 +258,7 @@ impl RunJournal {
     fn numbered(&self, kind: &str, number: u64) -> String {
         let whole = digest(&json!([kind, number]));
         let number = match self.journal.is_numbered() {
-            true => NUMBER.try_with(|number| identity_prefix(*number)).unwrap_or_default(),
+            true => TERMS.try_with(|terms| identity_prefix(terms.number)).unwrap_or_default(),
             false => String::new(),
         };
         number.chars().chain(whole.chars().take(IDENTITY)).collect()
