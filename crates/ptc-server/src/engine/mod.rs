@@ -311,6 +311,13 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Starts the upstreams that were held back for the first answers to the client.
+    pub(crate) fn start_upstreams(&self) {
+        if let Some(upstreams) = &self.upstreams {
+            upstreams.runtime.start_upstreams();
+        }
+    }
+
     /// What upstreams offer to this caller now: to a role credential, what one of its roles grants. Nothing if there are no
     /// upstreams, or none that it may see.
     fn catalog(&self, caller: &Caller) -> Option<Arc<Catalog>> {

@@ -393,6 +393,7 @@ impl ServerHandler for Adapter {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.engine.tools(&self.arrival(&context).caller);
+        self.engine.start_upstreams();
         Ok(ListToolsResult { tools: tools.into_iter().map(tool).collect(), ..Default::default() })
     }
 

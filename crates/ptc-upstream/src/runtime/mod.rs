@@ -70,6 +70,9 @@ pub struct RuntimeOptions {
     /// Whether upstreams are started while the runtime is used already. Each is there as soon as it is up, and one that
     /// fails is tried again and again.
     pub in_background: bool,
+    /// How long those in the background are not started, so that their first work does not hold up the first answers to a
+    /// client; [`Runtime::start_upstreams`] ends it. One that is called is started at once.
+    pub head_start: Duration,
     /// Where learned shapes are kept between runs, of runs that name no owner; nowhere unless told.
     pub shapes: Option<PathBuf>,
     /// The folder in which it is kept what servers offered, for descriptions; nowhere unless told. With pins nothing is kept:
@@ -132,6 +135,8 @@ pub struct Runtime {
     closed: CancellationToken,
     /// Whether it starts upstreams by itself.
     in_background: bool,
+    /// Cancelled when they may be started.
+    held: CancellationToken,
     shapes: Mutex<ByOwner>,
     shapes_file: Option<PathBuf>,
     saved: Mutex<Instant>,
@@ -192,6 +197,7 @@ impl Runtime {
             changes: watch::Sender::new(0),
             closed: CancellationToken::new(),
             in_background: options.in_background,
+            held: CancellationToken::new(),
             shapes: Mutex::new(ByOwner::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default())),
             shapes_file: options.shapes,
             saved: Mutex::new(Instant::now()),
@@ -199,13 +205,7 @@ impl Runtime {
         if options.in_background {
             runtime.refresh();
             let runtime = Arc::new(runtime);
-            for upstream in &runtime.upstreams {
-                tokio::spawn(bring_up(
-                    Arc::downgrade(&runtime),
-                    upstream.config.name.clone(),
-                    runtime.closed.clone(),
-                ));
-            }
+            tokio::spawn(bring_all_up(Arc::downgrade(&runtime), options.head_start, runtime.held.clone()));
             return Ok(runtime);
         }
         let at_once =
@@ -229,6 +229,11 @@ impl Runtime {
             }
             None => Ok(Arc::new(runtime)),
         }
+    }
+
+    /// Starts those upstreams in the background that wait for the end of their head start.
+    pub fn start_upstreams(&self) {
+        self.held.cancel();
     }
 
     /// What upstreams offer, as far as it is known now.
@@ -402,6 +407,15 @@ impl Drop for Runtime {
 /// Pauses between attempts to start an upstream.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Starts all upstreams when their head start is over.
+async fn bring_all_up(runtime: Weak<Runtime>, head_start: Duration, held: CancellationToken) {
+    let _ = tokio::time::timeout(head_start, held.cancelled()).await;
+    let Some(up) = runtime.upgrade() else { return };
+    for upstream in &up.upstreams {
+        tokio::spawn(bring_up(runtime.clone(), upstream.config.name.clone(), up.closed.clone()));
+    }
+}
 
 /// Starts an upstream and lists its tools, again and again until it works or nobody needs it any more.
 async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToken) {

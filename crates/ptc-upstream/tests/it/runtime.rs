@@ -636,6 +636,31 @@ async fn discovery_says_which_servers_are_still_starting_beside_what_it_found() 
 }
 
 #[tokio::test]
+async fn upstreams_in_the_background_wait_for_the_end_of_their_head_start_unless_they_are_called() {
+    let (plain, other) = (plain(), Fixture::new("other", &[("look", json!({}))], |_, _| text("ok")));
+    let fixtures = [&plain, &other];
+    let head_start = Duration::from_secs(3_600);
+    let options = RuntimeOptions { in_background: true, head_start, ..RuntimeOptions::default() };
+    let runtime = try_start(&config(&fixtures, json!({})), &fixtures, options).await.expect("it starts");
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let known = || -> Vec<String> {
+        let known = runtime.states().into_iter().filter(|state| state.tools.is_some());
+        known.map(|state| state.name).collect()
+    };
+    assert_eq!(known(), [] as [&str; 0]);
+    let context = runtime.context(Caps::default(), Policy::open());
+    assert_eq!(value(&context, "(:ok (tool/call {:server \"other\" :tool \"look\"}))").await, "true");
+    assert_eq!(known(), ["other"]);
+    let mut changes = runtime.changes();
+    runtime.start_upstreams();
+    while known().len() < 2 {
+        changes.changed().await.expect("it is there");
+    }
+}
+
+#[tokio::test]
 async fn discovery_waits_for_servers_that_are_starting_as_calls_do() {
     let late = Fixture::new("e", &[("tell_time", json!({}))], |_, _| text("ok")).silent().starting();
     let context = in_background(&[&plain(), &late], Duration::from_secs(3_600)).await;

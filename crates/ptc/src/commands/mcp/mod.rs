@@ -226,6 +226,9 @@ impl Stores {
     }
 }
 
+/// How long the client on stdio has to ask for tools before upstreams are started all the same.
+const HEAD_START: Duration = Duration::from_millis(100);
+
 /// The upstreams that the options name. They start while clients are served already, unless something must know all of
 /// them first: roles that name them, pins that must hold, the card of `lisp_task`. Preludes that rely on their tools, and
 /// what may not write, are held against them before a program runs.
@@ -244,6 +247,8 @@ async fn start_upstreams(
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
         in_background: !options.require_upstreams && !known_first,
+        // Sixteen servers that start at once keep every core busy when the one client asks what there is.
+        head_start: if options.http.on { Duration::ZERO } else { HEAD_START },
         catalogs: options.remember_catalogs.then(catalogs_folder).flatten(),
         ..RuntimeOptions::default()
     };
