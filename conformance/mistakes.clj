@@ -321,7 +321,7 @@ data.rows  ;=? write data/rows
 ;; More values of the wrong kind, in the wrong place, or too few.
 (str/contains? "abc" "b")  ;=? use (clojure.string/includes? text part) for text
 (str/repeat "a" 3)  ;=? the arguments look swapped: write (repeat n x)
-(LocalDate/of "2024-01-01")  ;=? write (of year month day)
+(LocalDate/of "2024-01-01")  ;=? write (LocalDate/of year month day)
 (LocalDate/parse "01/02/2024")  ;=? write the date like "2024-01-31", or pass a DateTimeFormatter
 (.format (LocalDate/parse "2024-01-01") "yyyy")  ;=? -
 (.getYear "2024-01-01")  ;=? make the text a date first: (LocalDate/parse text)

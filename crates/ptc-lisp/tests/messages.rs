@@ -122,7 +122,7 @@ fn values_of_the_wrong_type() {
         ),
         (
             "(Math/sqrt \"a\")",
-            "type_error at 1:1: sqrt: expected a number, got string \"a\". \
+            "type_error at 1:1: Math/sqrt: expected a number, got string \"a\". \
              Fix: parse-long and parse-double read a number from text that is one; (str a b) joins texts",
         ),
         ("(count 5)", "type_error at 1:1: count: expected a collection, got integer 5."),
