@@ -43,6 +43,7 @@
 
 (mapv pr-str [(with-precision 5 (/ 1M 3M)) (with-precision 5 :rounding FLOOR (/ 2M 3M)) (with-precision 3 (+ 1.2345M 1M)) (with-precision 3 1.2345M) (with-precision 3 (- 1.2345M)) (with-precision 3 (* 2 1.2345M))])  ;=> ["0.33333M" "0.66666M" "2.23M" "1.2345M" "-1.23M" "2.47M"]
 (with-precision 3 :rounding UNNECESSARY (/ 1M 3))  ;=! Rounding necessary
+(mapv pr-str [(with-precision 4 :rounding java.math.RoundingMode/UP (/ 2M 3))])  ;=> ["0.6667M"]
 (pr-str (with-precision 10 (with-precision 2 (/ 1M 3M)) (/ 1M 3M)))  ;=> "0.3333333333M"
 [(pr-str (try (with-precision 3 (throw (ex-info "x" {}))) (catch Exception e (+ 1.2345M 1M)))) (pr-str (+ 1.2345M 1M))]  ;=> ["2.2345M" "2.2345M"]
 (pr-str (with-precision 4 (reduce + [1.11111M 2.22222M])))  ;=> "3.333M"

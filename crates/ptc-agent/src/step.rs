@@ -167,7 +167,10 @@ impl UpstreamCall {
             }
             Some(Ok(fault)) => failed(text(fault, "reason"), text(fault, "message")),
             Some(Err(message)) => failed(None, Some(message.clone())),
-            None => failed(None, None),
+            None => {
+                let unknown = record.error.as_ref().filter(|error| error.starts_with("outcome unknown"));
+                failed(unknown.map(|_| "outcome_unknown".to_owned()), record.error.clone())
+            }
         }
     }
 }

@@ -43,6 +43,5 @@ pub fn called_at(ms: i64) -> String {
 /// assert!(ptc_host::outcome_unknown("mail/send", None, why, then).starts_with("outcome unknown: mail/send was sent"));
 /// ```
 pub fn outcome_unknown(call: &str, called_ms: Option<i64>, why: &str, then: &str) -> String {
-    let called = called_ms.map_or_else(String::new, |ms| format!(", called at {},", called_at(ms)));
-    format!("outcome unknown: {call}{called} {why}, so it may or may not have happened; {then}")
+    ptc_lisp::outcome_unknown(call, called_ms.map(called_at).as_deref(), why, then)
 }

@@ -477,9 +477,12 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
         Value::Str(text) if is_numeric(text.as_str()) => {
             "turn text into a number first with parse-long or parse-double"
         }
-        Value::Str(text) if text.as_str().contains(|c: char| c.is_ascii_digit()) => {
+        Value::Str(text) if Decimal::is_number_with_marks(text.as_str()) => {
             "keep what belongs to the number, then read it: (bigdec (str/replace s #\"[^0-9.-]\" \"\")) for money, \
              parse-double in place of bigdec for a float"
+        }
+        Value::Str(text) if text.as_str().contains(|c: char| c.is_ascii_digit()) => {
+            "take the digits that are meant out of the text, then read them with bigdec, parse-long or parse-double"
         }
         Value::Str(_) => {
             "parse-long and parse-double read a number from text that is one; (str a b) joins texts"

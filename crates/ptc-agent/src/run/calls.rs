@@ -513,8 +513,37 @@ pub(super) fn finish(
     slot_event(node, shared, slot, "tool.call", measured, facts);
 }
 
+/// The name of a call as programs write it: of an upstream's, server and tool.
+pub(super) fn shown(node: &Node, tool: &str, args: &Json) -> String {
+    let is_upstream = node.agent.tools().get(tool).is_some_and(|tool| tool.answers == Answers::Upstream);
+    match (args["server"].as_str(), args["tool"].as_str()) {
+        (Some(server), Some(tool)) if is_upstream => format!("{server}/{tool}"),
+        _ => format!("tool/{tool}"),
+    }
+}
+
+/// Whether a call without an answer may have changed something outside.
+pub(super) fn may_have_changed(node: &Node, tool: &str, args: &Json) -> bool {
+    let tool = node.agent.tools().get(tool);
+    tool.is_some_and(|tool| matches!(tool.body, Body::Function(_)) && !tool.may_repeat(args))
+}
+
+/// What is said of a call that may have changed something, and whose program ended first.
+pub(super) fn ended_without(call: &str) -> String {
+    const WHY: &str = "was sent, and the program ended before the answer came";
+    ptc_lisp::outcome_unknown(call, None, WHY, "look before it is made again")
+}
+
+/// What is said of a call whose program ended first.
+pub(super) fn unanswered(node: &Node, tool: &str, args: &Json) -> String {
+    match may_have_changed(node, tool, args) {
+        true => ended_without(&shown(node, tool, args)),
+        false => "not answered before the end".to_owned(),
+    }
+}
+
 /// Notes a call of an upstream for the step.
-fn note_upstream(node: &mut Node, slot: &Slot) {
+pub(super) fn note_upstream(node: &mut Node, slot: &Slot) {
     let tool = node.agent.tools().get(&slot.record.name);
     if tool.is_some_and(|tool| tool.answers == Answers::Upstream) {
         let call = UpstreamCall::of(&slot.record, slot.result.as_ref());

@@ -82,14 +82,14 @@ impl Looks {
 
 /// The error of a program that took too long.
 pub(super) fn late(limit: u64) -> Error {
-    late_for(limit, &[])
+    late_for(limit, &[], &[])
 }
 
-/// The same for one that waited for tools when its time was over.
-pub(super) fn late_for(limit: u64, awaited: &[String]) -> Error {
-    /// How many tools are named.
+/// The same for one that waited for calls when its time was over, some of which may have changed something.
+pub(super) fn late_for(limit: u64, awaited: &[String], lost: &[String]) -> Error {
+    /// How many calls are named.
     const NAMED: usize = 3;
-    let mut waited: Vec<String> = awaited.iter().take(NAMED).map(|name| format!("tool/{name}")).collect();
+    let mut waited: Vec<String> = awaited.iter().take(NAMED).cloned().collect();
     if awaited.len() > NAMED {
         waited.push(format!("{} more", awaited.len() - NAMED));
     }
@@ -97,8 +97,12 @@ pub(super) fn late_for(limit: u64, awaited: &[String]) -> Error {
         [] => String::new(),
         waited => format!(", and waited for {}", waited.join(", ")),
     };
-    let message =
+    let mut message =
         format!("the program took longer than the {limit} ms that the option timeout gives it{waited}");
+    // The end of a program does not take back what it sent.
+    for call in lost {
+        message.push_str(&format!("; {}", super::calls::ended_without(call)));
+    }
     Error::new(ErrorKind::Timeout, message).hint("do less per turn, or call fewer tools at once")
 }
 

@@ -145,6 +145,9 @@ pub(crate) struct Book {
     /// Tools that the program waited for when its time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<String>,
+    /// Those of them that may have changed something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     pub summaries: Vec<(String, String)>,
     pub child_steps: Vec<Step>,
     /// Calls of the last program; in text mode, of the run.

@@ -514,7 +514,7 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     let after = match state {
         State::Program(after) => after,
         State::Calls(after, batch) => {
-            node.book.awaited = awaited(&batch);
+            (node.book.awaited, node.book.lost) = awaited(node, shared, &batch);
             keep_records(node, shared, batch);
             after
         }
@@ -527,16 +527,23 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     true
 }
 
-/// The tools that a program waits for: those without an answer, or all of them if answers came too late.
-fn awaited(batch: &Batch) -> Vec<String> {
+/// The calls that a program waits for: those without an answer, or all of them if answers came too late. Then those of them
+/// that may have changed something.
+fn awaited(node: &Node, shared: &Shared, batch: &Batch) -> (Vec<String>, Vec<String>) {
     let open = batch.slots.iter().any(|slot| slot.result.is_none());
-    let mut names: Vec<String> = Vec::new();
-    for slot in batch.slots.iter().filter(|slot| !open || slot.result.is_none()) {
-        if !names.contains(&slot.record.name) {
-            names.push(slot.record.name.clone());
+    let (mut all, mut lost) = (Vec::new(), Vec::new());
+    for (at, slot) in batch.slots.iter().enumerate().filter(|(_, slot)| !open || slot.result.is_none()) {
+        let args = shared.asked_with(node.id, at);
+        let args = args.as_ref().unwrap_or(&slot.record.args);
+        let name = calls::shown(node, &slot.record.name, args);
+        if calls::may_have_changed(node, &slot.record.name, args) {
+            lost.push(name.clone());
+        }
+        if !all.contains(&name) {
+            all.push(name);
         }
     }
-    names
+    (all, lost)
 }
 
 /// Keeps the records of calls that were made, answered or not.
@@ -549,7 +556,8 @@ pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
             if let Some(args) = shared.asked_with(node.id, at) {
                 slot.record.args = args;
             }
-            slot.record.error = Some("not answered before the end".to_owned());
+            slot.record.error = Some(calls::unanswered(node, &slot.record.name, &slot.record.args));
+            calls::note_upstream(node, &slot);
         }
         node.book.draft.tool_calls.push(shared.recorded(slot.record));
     }
@@ -561,7 +569,7 @@ pub(super) fn expired(node: &mut Node, shared: &mut Shared) -> Next {
         return Next::Wait;
     };
     node.state = State::Program(after);
-    let awaited = std::mem::take(&mut node.book.awaited);
-    let late = clock::late_for(limit, &awaited);
+    let (awaited, lost) = (std::mem::take(&mut node.book.awaited), std::mem::take(&mut node.book.lost));
+    let late = clock::late_for(limit, &awaited, &lost);
     over(node, shared, Ended::Failed(late))
 }

@@ -1,7 +1,10 @@
 //! PTC-Lisp by content: rules of section 3.
 
 use ptc_agent::model::{ModelError, ModelErrorKind, Reply};
-use ptc_agent::{Agent, Completion, MemoryStrategy, Multiple, Retry, RunOptions, Tool, Transport, TurnType};
+use ptc_agent::{
+    Agent, Answers, Completion, Effect, MemoryStrategy, Multiple, Retry, RunOptions, Tool, Transport,
+    TurnType,
+};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Script, code, eval, reason, run, run_with, scripted};
@@ -346,12 +349,28 @@ fn our_words_stand_outside_of_the_blocks_that_are_data() {
 }
 
 #[test]
-fn a_program_that_runs_out_of_time_names_the_tool_that_it_waits_for() {
-    let agent = Agent::builder("x").tool(Tool::new("slow", |_| json!(1))).timeout_ms(100).build().unwrap();
-    let mut script = Script { tool_ms: 150, ..Script::new([code("(tool/slow {})"), code("(return 1)")]) };
-    run(agent, json!({}), &mut script);
-    let told = script.told(2);
-    assert!(told.contains("the 100 ms that the option timeout gives it, and waited for tool/slow"), "{told}");
+fn a_program_that_runs_out_of_time_names_the_call_that_it_waits_for_and_whether_it_may_have_changed_something()
+ {
+    let unknown = |call: &str| format!("outcome unknown: {call} was sent, and the program ended before");
+    let tool = |name: &str| Tool::new(name, |_| json!(1));
+    for (tool, program, waited, is_lost) in [
+        (tool("slow"), "(tool/slow {})", "tool/slow", true),
+        (tool("slow").effect(Effect::Read), "(tool/slow {})", "tool/slow", false),
+        (
+            tool("call").answers(Answers::Upstream),
+            "(tool/call {:server \"crm\" :tool \"put\" :args {}})",
+            "crm/put",
+            true,
+        ),
+    ] {
+        let agent = Agent::builder("x").tool(tool).timeout_ms(100).build().unwrap();
+        let mut script = Script { tool_ms: 150, ..Script::new([code(program), code("(return 1)")]) };
+        run(agent, json!({}), &mut script);
+        let told = script.told(2);
+        let late = format!("the 100 ms that the option timeout gives it, and waited for {waited}");
+        assert!(told.contains(&late), "{told}");
+        assert_eq!(told.contains(&unknown(waited)), is_lost, "{told}");
+    }
 }
 
 #[test]

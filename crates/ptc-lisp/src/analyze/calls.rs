@@ -333,13 +333,15 @@ impl Analyzer<'_> {
 
     /// `(with-precision digits :rounding MODE body…)`: the precision of decimals for the time of the body.
     fn with_precision(&mut self, args: &[Form], span: Span) -> Result {
+        const FORM: &str = "(with-precision digits :rounding HALF_UP body…)";
         let at = At(span);
         let (digits, mode, body) = match args {
             [digits, key, mode, body @ ..] if key.as_keyword() == Some("rounding") => {
-                (digits, mode.as_symbol().unwrap_or_default(), body)
+                let mode = mode.as_symbol().ok_or_else(|| wrong_count(FORM, mode.span))?;
+                (digits, mode.rsplit_once("RoundingMode/").map_or(mode, |(_, name)| name), body)
             }
             [digits, body @ ..] => (digits, "HALF_UP", body),
-            [] => return Err(wrong_count("(with-precision digits :rounding HALF_UP body…)", span)),
+            [] => return Err(wrong_count(FORM, span)),
         };
         let rounding = at.sym(&format!("java.math.RoundingMode/{mode}"));
         let push = at.call("%prim/push-precision", [digits.clone(), rounding]);

@@ -9,7 +9,8 @@ const CSV: &str = "(map #(str/split % #\",\" -1) (str/split-lines s)), of which 
                    \"\\\"\") plain)) (re-seq #\",(?:\\\"((?:[^\\\"]|\\\"\\\")*)\\\"|([^,]*))\" (str \",\" line)))";
 
 /// How to round to some places.
-const PLACES: &str = "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text";
+const PLACES: &str = "(/ (Math/round (* x 100.0)) 100.0), (.setScale (bigdec x) 2 RoundingMode/HALF_UP) for an exact decimal, \
+                      or (format \"%.2f\" x) for text";
 
 /// Names that are not defined, several with one meaning in a row, and what to write instead.
 pub(super) const NAMES: &[(&str, &str)] = &[

@@ -31,6 +31,20 @@ impl Decimal {
         Decimal::checked(if whole.starts_with('-') { -unscaled } else { unscaled }, scale)
     }
 
+    /// Whether a text is a number but for marks that people write in it, such as `$1,234.50`.
+    pub fn is_number_with_marks(text: &str) -> bool {
+        const MOST: usize = 64;
+        let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
+        let is_mark = |c: char| c.is_whitespace() || matches!(c, ',' | '_' | '\'' | '$' | '€' | '£' | '¥');
+        // Other commas stand for the point.
+        let thousands = |(_, end): (&str, &str)| end.chars().take_while(char::is_ascii_digit).count() == 3;
+        text.len() <= MOST
+            && text.chars().all(|c| is_part(c) || is_mark(c))
+            && text.find('.').is_none_or(|point| !text[point..].contains(','))
+            && text.rsplit_once(',').is_none_or(thousands)
+            && Decimal::parse(&text.chars().filter(|c| is_part(*c)).collect::<String>()).is_some()
+    }
+
     /// Whether text has the form of a decimal, of whatever size.
     pub fn is_form(text: &str) -> bool {
         let (digits, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(d, e)| (d, Some(e)));

@@ -286,27 +286,13 @@ fn parse(heap: &mut Heap, source: &Value) -> Res<Decimal> {
         }
         None => {
             let error = Error::new(ErrorKind::Format, format!("{} is not a number", heap.brief(source)));
-            Err(match is_number_with_marks(text) {
+            Err(match Decimal::is_number_with_marks(text) {
                 true => error.hint(r#"keep its digits alone first: (bigdec (str/replace s #"[^0-9.-]" ""))"#),
                 false => error,
             }
             .into())
         }
     }
-}
-
-/// Whether a text is a number but for marks that people write in it, such as `$1,234.50`.
-fn is_number_with_marks(text: &str) -> bool {
-    const MOST: usize = 64;
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
-    let is_mark = |c: char| c.is_whitespace() || matches!(c, ',' | '_' | '\'' | '$' | '€' | '£' | '¥');
-    // Other commas stand for the point.
-    let thousands = |(_, end): (&str, &str)| end.chars().take_while(char::is_ascii_digit).count() == 3;
-    text.len() <= MOST
-        && text.chars().all(|c| is_part(c) || is_mark(c))
-        && text.find('.').is_none_or(|point| !text[point..].contains(','))
-        && text.rsplit_once(',').is_none_or(thousands)
-        && Decimal::parse(&text.chars().filter(|c| is_part(*c)).collect::<String>()).is_some()
 }
 
 /// A number or text as a decimal; a float is the decimal that it prints as.
