@@ -100,8 +100,11 @@ pub(super) fn late_for(limit: u64, awaited: &[String], lost: &[String]) -> Error
     let mut message =
         format!("the program took longer than the {limit} ms that the option timeout gives it{waited}");
     // The end of a program does not take back what it sent.
-    for call in lost {
+    for call in lost.iter().take(NAMED) {
         message.push_str(&format!("; {}", super::calls::ended_without(call)));
+    }
+    if lost.len() > NAMED {
+        message.push_str(&format!("; the same holds for {} more", lost.len() - NAMED));
     }
     Error::new(ErrorKind::Timeout, message).hint("do less per turn, or call fewer tools at once")
 }
