@@ -1,6 +1,7 @@
 //! What every transport offers to the layers above: the tools of one upstream, and calls.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json};
@@ -40,6 +41,16 @@ pub trait Client: Send + Sync {
     /// again since.
     fn down(&self) -> Option<Fault> {
         None
+    }
+
+    /// Until when a server that is down is not started again.
+    fn rests_until(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Waits until the server is down; for ever where that shows only when it is called.
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
     }
 
     /// What it has and no program can use, each with the reason, for the operator.

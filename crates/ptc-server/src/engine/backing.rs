@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use ptc_lisp::prelude::{Grants as Needs, Missing, Offer, Prelude, Upstreams as Offers};
-use ptc_upstream::Grants;
+use ptc_upstream::{Grants, RunContext};
 
-use super::upstreams::{Calls, Upstreams};
+use super::upstreams::Upstreams;
 use super::{Caller, Engine, tools};
 
 /// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
@@ -45,9 +45,14 @@ impl Engine {
     }
 
     /// Has the servers behind a prelude and those that a program names looked at, before the program runs.
-    pub(super) async fn settle_program(&self, prelude: Option<&Arc<Prelude>>, calls: &Calls, source: &str) {
-        let Some(upstreams) = &self.upstreams else { return };
-        upstreams.settle_named(calls, source).await;
+    pub(super) async fn settle_program(
+        &self,
+        prelude: Option<&Arc<Prelude>>,
+        context: Option<&RunContext>,
+        source: &str,
+    ) {
+        let (Some(upstreams), Some(context)) = (&self.upstreams, context) else { return };
+        upstreams.settle_named(context, source).await;
         if let Some(prelude) = prelude {
             upstreams.settle(prelude).await;
         }
@@ -66,10 +71,14 @@ impl Engine {
     /// Whether what the prelude of all programs requires is there; else why not. Its servers are asked first.
     pub async fn backed(&self) -> Result<(), String> {
         self.settle(self.prelude.as_ref()).await;
-        let Some(prelude) = &self.prelude else { return Ok(()) };
-        match backing(prelude, self.upstreams.as_ref())? {
-            Some(unreachable) => Err(unreachable),
-            None => Ok(()),
+        self.unbacked().map_or(Ok(()), Err)
+    }
+
+    /// Why every program is refused, if it is: what the prelude of all programs requires is not there.
+    pub(super) fn unbacked(&self) -> Option<String> {
+        match backing(self.prelude.as_ref()?, self.upstreams.as_ref()) {
+            Ok(unreachable) => unreachable,
+            Err(gone) => Some(gone),
         }
     }
 }

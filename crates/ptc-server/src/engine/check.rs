@@ -6,8 +6,10 @@ use ptc_host::{Error, ErrorKind, Program};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::span::{Position, Span};
 use ptc_upstream::Grants;
+use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::EffectClass;
-use ptc_upstream::effects::{Nowhere, PlannedUse, Policy, enforce, nowhere, plan, reached};
+use ptc_upstream::effects::{Nowhere, PlannedUse, Policy, enforce, named_unlisted, nowhere, plan, reached};
+use ptc_upstream::model::Reason as UpstreamReason;
 use serde_json::{Value as Json, json};
 
 use super::api::{Args, Caller};
@@ -23,6 +25,8 @@ impl Engine {
             Ok(source) => source,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
+        let context = self.upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
+        self.settle_program(self.prelude.as_ref(), context.as_ref(), &source).await;
         let mut object = match self.manifest(caller, &source).await {
             Ok(manifest) => self.report(caller, &manifest, &source),
             Err(errors) => {
@@ -60,18 +64,20 @@ impl Engine {
 
     /// The effects of a program without mistakes, as far as its caller may see them.
     fn report(&self, caller: &Caller, manifest: &Manifest, source: &str) -> Json {
-        let (uses, refusal, nowhere) = match &self.upstreams {
+        let (uses, refusal, warnings) = match &self.upstreams {
             Some(upstreams) => {
                 let catalog = self.catalog(caller).unwrap_or_default();
                 let policy = upstreams.policy(Grants::all());
                 let refusal = enforce(manifest, &catalog, &policy).err().map(|refusal| refusal.to_string());
                 let uses = plan(manifest, &catalog, &policy);
                 let refusal = refusal.or_else(|| self.not_granted(caller, &uses));
-                let nowhere: Vec<Json> =
-                    nowhere(&uses, &catalog).iter().map(|each| warning(each, source)).collect();
-                (uses, refusal, nowhere)
+                let unknown = named_unlisted(&uses).into_iter().filter(|name| catalog.server(name).is_some());
+                let unknown = unknown.map(|name| unchecked(&catalog, &name));
+                let nowhere = nowhere(&uses, &catalog);
+                let warnings = nowhere.iter().map(|each| warning(each, source)).chain(unknown).collect();
+                (uses, refusal.or_else(|| self.unbacked()), warnings)
             }
-            None => (plan(manifest, &Default::default(), &Policy::open()), None, Vec::new()),
+            None => (plan(manifest, &Default::default(), &Policy::open()), self.unbacked(), Vec::new()),
         };
         let mut report = json!({
             "status": "ok",
@@ -86,8 +92,8 @@ impl Engine {
         if let Some(refusal) = refusal {
             report["refusal"] = refusal.into();
         }
-        if !nowhere.is_empty() {
-            report["warnings"] = nowhere.into();
+        if !warnings.is_empty() {
+            report["warnings"] = warnings.into();
         }
         report
     }
@@ -130,6 +136,17 @@ fn warning(nowhere: &Nowhere, source: &str) -> Json {
     place(&mut object, nowhere.place, source);
     object["fix"] = nowhere.fix.as_str().into();
     object
+}
+
+/// A server that a program names and whose tools nobody knows now, as a warning.
+fn unchecked(catalog: &Catalog, name: &str) -> Json {
+    let down = catalog.server(name).and_then(|server| server.down.as_ref());
+    let why = down.map_or_else(|| "still starting".to_owned(), |why| format!("down: {}", why.0));
+    json!({
+        "reason": UpstreamReason::UpstreamUnavailable.name(),
+        "message": format!("upstream '{name}' is {why}; whether it has the tools that are called was not checked"),
+        "fix": "Check again in a moment, or run it: calls of a server that is not there fail with this reason.",
+    })
 }
 
 /// Says where in a program something stands.

@@ -44,7 +44,7 @@ impl Engine {
             Err(message) => return Ok(self.shaped(&args_error(message))),
         };
         let calls = self.calls(caller, Grants::all(), signals);
-        self.settle_program(self.prelude.as_ref(), &calls, &args.program).await;
+        self.settle_program(self.prelude.as_ref(), calls.context(), &args.program).await;
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),

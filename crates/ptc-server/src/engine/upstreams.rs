@@ -108,8 +108,7 @@ impl Upstreams {
     /// Waits for servers that a program names and that have not been asked for their tools yet, so that calls of what they do
     /// not have are told before anything runs; for all such servers if calls are judged by what they do and the program
     /// computes which ones it makes. It takes no longer than a call of them may wait.
-    pub async fn settle_named(&self, calls: &Calls, source: &str) {
-        let Some(context) = calls.context() else { return };
+    pub async fn settle_named(&self, context: &RunContext, source: &str) {
         let mut names = self.unasked();
         if names.is_empty() {
             return;

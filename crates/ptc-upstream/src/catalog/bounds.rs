@@ -5,13 +5,19 @@ use serde_json::{Map, Value as Json};
 /// The most characters of a pattern.
 const PATTERN: usize = 200;
 
-/// The bounds of a number, of a text or of a list, the step of numbers, and the pattern of texts.
+/// The bounds of a number, of a text, of a list or of a map, the step of numbers, the pattern and the format of texts.
 pub fn bounds(fields: &Map<String, Json>) -> Vec<String> {
     let mut told: Vec<String> = range(fields).into_iter().collect();
     let step = fields.get("multipleOf").filter(|step| step.is_number());
     told.extend(step.map(|step| format!("a multiple of {step}")));
     let pattern = fields.get("pattern").and_then(Json::as_str).filter(|pattern| !pattern.is_empty());
     told.extend(pattern.map(|pattern| format!("matches #\"{}\"", super::one_line(pattern, PATTERN))));
+    let names = fields.get("propertyNames").and_then(|names| names.get("pattern")?.as_str());
+    told.extend(names.map(|pattern| format!("keys match #\"{}\"", super::one_line(pattern, PATTERN))));
+    let unlike = fields.get("uniqueItems") == Some(&Json::Bool(true));
+    told.extend(unlike.then(|| "no item twice".to_owned()));
+    let format = fields.get("format").and_then(Json::as_str).filter(|format| !format.is_empty());
+    told.extend(format.map(|format| format!("format {}", super::one_line(format, PATTERN))));
     told
 }
 
@@ -22,8 +28,11 @@ fn range(fields: &Map<String, Json>) -> Option<String> {
     if least.is_some() || most.is_some() {
         return Some(between(least, most, ""));
     }
-    for (least, most, unit) in [("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items")]
-    {
+    for (least, most, unit) in [
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+        ("minProperties", "maxProperties", " keys"),
+    ] {
         let (least, most) = (number(least), number(most));
         if least.is_some() || most.is_some() {
             let inclusive = |bound: &Json| (bound.clone(), false);
@@ -78,7 +87,10 @@ mod tests {
             (json!({"minimum": 0, "exclusiveMinimum": true, "maximum": 9}), "more than 0 and at most 9"),
             (json!({"multipleOf": 5, "maximum": 20}), "at most 20; a multiple of 5"),
             (json!({"minLength": 1, "pattern": "^\\d+\n$"}), "at least 1 characters; matches #\"^\\d+ $\""),
-            (json!({"maxItems": 3}), "at most 3 items"),
+            (json!({"maxItems": 3, "uniqueItems": true}), "at most 3 items; no item twice"),
+            (json!({"minProperties": 2}), "at least 2 keys"),
+            (json!({"propertyNames": {"pattern": "^x-"}}), "keys match #\"^x-\""),
+            (json!({"type": "string", "format": "date"}), "format date"),
             (json!({"type": "string", "minimum": "1"}), ""),
         ] {
             assert_eq!(bounds(schema.as_object().expect("an object")).join("; "), told, "{schema}");

@@ -97,8 +97,8 @@ pub fn quoted(name: &str) -> String {
 }
 
 fn is_symbol(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    let begins = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    name.split('/').all(begins) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 /// The description of a tool; `observed` is the shape that its results had so far, with how many there were.
@@ -113,7 +113,7 @@ pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> S
     lines.extend(details.lines);
     if details.cut {
         let name = quoted(&format!("{server}/{}", def.name));
-        lines.push(format!("  … has no room here; (meta {name}) has all of it under \"input_schema\""));
+        lines.push(format!("  … is not all: (meta {name}) has the rest under \"input_schema\""));
     }
     lines.push(format!("Required: {}", required(&args, &together::ways(&def.input_schema), &keys)));
     let args = literal(&Json::Object(example::arguments(&def.input_schema)), &keys);
@@ -384,7 +384,7 @@ mod tests {
             json!({"properties": {"tree": tree}}),
         ] {
             let page = doc("s", &tool("t", "", schema), None);
-            let pointed = "  … has no room here; (meta 's/t) has all of it under \"input_schema\"";
+            let pointed = "  … is not all: (meta 's/t) has the rest under \"input_schema\"";
             assert!(page.lines().any(|line| line == pointed) && page.len() < 4_000, "{page}");
         }
     }

@@ -120,3 +120,71 @@ fn example_calls_use_what_the_schema_gives() {
         assert!(page.contains(&format!("Or: (s/t {call})")), "{call}\n{page}");
     }
 }
+
+#[test]
+fn what_stands_inside_an_argument_is_told_with_its_path() {
+    let edit = json!({"type": "object", "required": ["old"], "properties": {
+        "old": {"type": "string", "minLength": 1, "description": "The text\nthat goes"},
+        "all": {"type": "boolean", "default": false}, "note": {"type": "string"}}});
+    let schema = json!({"properties": {
+        "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
+        "at": {"allOf": [{"type": "object", "required": ["x"], "properties": {"x": {"type": "integer", "minimum": 3}}},
+                         {"type": "object", "required": ["y"], "properties": {"y": {"type": "string", "format": "date"}}}]},
+        "pair": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
+        "either": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "integer", "maximum": -5}]},
+        "labels": {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2,
+                   "propertyNames": {"pattern": "^x-"}}},
+        "required": ["edits"], "$defs": {"edit": edit}});
+    let page = doc("s", &tool("t", "", schema), None);
+    for line in [
+        "  [:edits :old] at least 1 characters - The text that goes",
+        "  [:edits :all] default false",
+        "  :at {:x integer :y string}",
+        "  [:at :x] at least 3",
+        "  [:at :y] format date",
+        "  :pair [integer string]",
+        "  :either string: at most 2 characters; integer: at most -5",
+        "  :labels {\"…\" integer}; at least 2 keys; keys match #\"^x-\"",
+    ] {
+        assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+    }
+    assert!(!page.contains("(meta ") && !page.contains(":note]"), "{page}");
+}
+
+#[test]
+fn conditions_without_words_are_pointed_at() {
+    let depends = json!({"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}});
+    let chosen = json!({"properties": {"kind": {"enum": ["a", "b"]}, "r": {}}, "if": {"properties": {"kind": {"const": "a"}}},
+                        "then": {"required": ["r"]}});
+    let not = json!({"properties": {"x": {"type": "object", "properties": {"y": {"type": "string", "not": {"const": ""}}}}}});
+    for schema in [depends, chosen, not] {
+        let page = doc("s", &tool("t", "", schema), None);
+        assert!(page.contains("(meta 's/t) has the rest"), "{page}");
+    }
+    // Names of arguments that read like conditions are none.
+    let named =
+        json!({"properties": {"if": {"type": "string"}, "x": {"type": "object", "properties": {"not": {}}}}});
+    let page = doc("s", &tool("t", "", named), None);
+    assert!(!page.contains("(meta "), "{page}");
+}
+
+#[test]
+fn a_schema_that_contains_itself_is_told_once() {
+    let schema = json!({"properties": {"tree": {"$ref": "#/$defs/node"}}, "required": ["tree"], "$defs": {"node": {
+        "type": "object", "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}});
+    let page = doc("s", &tool("t", "", schema), None);
+    assert!(page.lines().any(|line| line == "  :tree {:name string :kids […]}"), "{page}");
+}
+
+#[test]
+fn names_of_tools_and_keys_are_written_so_that_they_mean_themselves() {
+    let page = doc("s", &tool("1st", "", json!({})), None);
+    assert!(
+        page.contains("Call: (tool/call {:server \"s\" :tool \"1st\"") && !page.contains("Or: ("),
+        "{page}"
+    );
+    let open = json!({"properties": {"k": {"type": "object", "propertyNames": {"pattern": "^x-"},
+                      "additionalProperties": {"type": "string"}, "minProperties": 1}}, "required": ["k"]});
+    let page = doc("s", &tool("t", "", open), None);
+    assert!(page.contains("Or: (s/t {:k {\"x-\" \"...\"}})"), "{page}");
+}

@@ -13,8 +13,8 @@ const DEPTH: usize = 32;
 /// How the names of one schema are written.
 #[derive(Debug, Default)]
 pub struct Keys {
-    /// Names with hyphens that stand beside the same with underscores, which a keyword would mean.
-    exact: BTreeSet<String>,
+    /// Names with hyphens that keywords can say: they are declared, and the same with underscores is not.
+    hyphened: BTreeSet<String>,
 }
 
 impl Keys {
@@ -24,14 +24,15 @@ impl Keys {
         collect(schema, &mut names, 0);
         let mut alike: BTreeMap<String, usize> = BTreeMap::new();
         names.iter().for_each(|name| *alike.entry(name.replace('-', "_")).or_default() += 1);
-        let is_double = |name: &&&str| name.contains('-') && alike.get(&name.replace('-', "_")) > Some(&1);
-        let exact = names.iter().filter(is_double).map(|name| (*name).to_owned()).collect();
-        Keys { exact }
+        let is_single = |name: &&&str| name.contains('-') && alike.get(&name.replace('-', "_")) == Some(&1);
+        let hyphened = names.iter().filter(is_single).map(|name| (*name).to_owned()).collect();
+        Keys { hyphened }
     }
 
     /// A name as a program writes it in a map.
     pub fn key(&self, name: &str) -> String {
-        if self.exact.contains(name) { Json::from(name).to_string() } else { key(name) }
+        let is_exact = name.contains('-') && !self.hyphened.contains(name);
+        if is_exact { Json::from(name).to_string() } else { key(name) }
     }
 }
 
@@ -84,6 +85,8 @@ mod tests {
             ("dry-run", ":dry-run"),
             ("a b", "\"a b\""),
             ("x-y", "\"x-y\""),
+            // One that the schema leaves open: a keyword would be sent with an underscore.
+            ("x-own", "\"x-own\""),
         ] {
             assert_eq!(keys.key(name), written);
         }

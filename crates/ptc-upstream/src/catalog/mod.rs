@@ -11,6 +11,7 @@ mod doc;
 mod doc_tests;
 mod example;
 mod keys;
+mod nested;
 mod shaper;
 mod text;
 mod together;
@@ -62,7 +63,7 @@ pub struct Server {
     pub about: Option<Arc<About>>,
     /// Which of its calls somebody must approve.
     pub approval: ApprovalRules,
-    /// Why it is not there, where nobody knows its tools because of that.
+    /// Why it is not there.
     pub down: Option<WhyDown>,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,

@@ -1,11 +1,12 @@
 //! The shapes of values in words, the way Clojure writes data: `{:old string :all boolean?}`. Schemas come from outside, so the
 //! walk has a bound in depth and in parts; what it leaves out it tells.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value as Json};
 
 use super::keys::{Keys, key};
+use super::together::Together;
 use super::types::{FIELDS, Root, allowed, constrained, joined, kinds};
 
 /// How deep a result shape goes.
@@ -25,19 +26,29 @@ pub struct Shaper<'r, 's> {
     parts: Cell<usize>,
     /// Whether something was left out.
     cut: Cell<bool>,
+    /// The references that lead to where it is.
+    open: RefCell<Vec<String>>,
 }
 
 impl<'r, 's> Shaper<'r, 's> {
     /// One that tells types.
     pub fn of_results(root: &'r Root<'s>) -> Self {
         let parts = Cell::new(usize::MAX);
-        Shaper { root, keys: None, deepest: DEPTH, values: false, parts, cut: Cell::default() }
+        Shaper {
+            root,
+            keys: None,
+            deepest: DEPTH,
+            values: false,
+            parts,
+            cut: Cell::default(),
+            open: RefCell::default(),
+        }
     }
 
     /// One that tells values, so deep.
     pub fn of_arguments(root: &'r Root<'s>, keys: &'r Keys, deepest: usize) -> Self {
         let (keys, parts) = (Some(keys), Cell::new(PARTS));
-        Shaper { root, keys, deepest, values: true, parts, cut: Cell::default() }
+        Shaper { root, keys, deepest, values: true, parts, cut: Cell::default(), open: RefCell::default() }
     }
 
     /// Whether something was left out.
@@ -56,11 +67,32 @@ impl<'r, 's> Shaper<'r, 's> {
         if self.values { mark.to_owned() } else { kind.to_owned() }
     }
 
-    /// The shape of a value.
+    /// The shape of a value. One that contains itself is told once.
     pub fn shape(&self, schema: &Json, depth: usize) -> String {
+        let Some(target) = schema.get("$ref").and_then(Json::as_str).filter(|_| self.values) else {
+            return self.shape_inside(schema, depth);
+        };
+        if self.open.borrow().iter().any(|open| open == target) {
+            return self.left_out("any", "…");
+        }
+        self.open.borrow_mut().push(target.to_owned());
+        let shape = self.shape_inside(schema, depth);
+        self.open.borrow_mut().pop();
+        shape
+    }
+
+    fn shape_inside(&self, schema: &Json, depth: usize) -> String {
         self.parts.set(self.parts.get().saturating_sub(1));
         let Some(fields) = self.root.resolve(schema).filter(|_| self.parts.get() > 0) else {
             return "any".to_owned();
+        };
+        let together;
+        let fields = match fields.contains_key("allOf") {
+            true => {
+                together = Together::of(self.root, schema).fields;
+                &together
+            }
+            false => fields,
         };
         if let Some(text) = self.constrained(fields) {
             return text;
@@ -99,6 +131,7 @@ impl<'r, 's> Shaper<'r, 's> {
 
     fn shape_of(&self, kind: String, fields: &Map<String, Json>, depth: usize) -> String {
         match kind.as_str() {
+            "array" if self.values && fields.contains_key("prefixItems") => self.tuple(fields, depth),
             "array" => match fields.get("items").filter(|items| items.is_object()) {
                 Some(items) if depth < self.deepest => format!("[{}]", self.shape(items, depth + 1)),
                 Some(_) => self.left_out("[any]", "[…]"),
@@ -116,6 +149,18 @@ impl<'r, 's> Shaper<'r, 's> {
             },
             _ => kind,
         }
+    }
+
+    /// A list whose first items have a type each.
+    fn tuple(&self, fields: &Map<String, Json>, depth: usize) -> String {
+        if depth >= self.deepest {
+            return self.left_out("[any]", "[…]");
+        }
+        let first = fields.get("prefixItems").and_then(Json::as_array).into_iter().flatten().take(FIELDS);
+        let mut shapes: Vec<String> = first.map(|item| self.shape(item, depth + 1)).collect();
+        let others = fields.get("items").filter(|items| items.is_object());
+        shapes.extend(others.map(|items| format!("{} …", self.shape(items, depth + 1))));
+        format!("[{}]", shapes.join(" "))
     }
 
     /// What stands under names that the schema leaves open, if it says so of an argument: `"…" integer`.

@@ -94,8 +94,8 @@ fn servers(catalog: &Catalog, most: usize) -> String {
         let lines = catalog.servers().iter().map(|server| {
             let heading = heading(server, width, true);
             match (&server.tools, &server.down) {
-                (Some(_), _) => heading,
-                (None, Some(why)) => format!("{heading} ({})", is_down(why, width)),
+                (Some(_), None) => heading,
+                (_, Some(why)) => format!("{heading} ({})", is_down(why, width)),
                 // Clients that read this once keep it, so it must stay true.
                 (None, None) if heading.contains(": ") => format!("{heading} {}.", look(server)),
                 (None, None) => format!("{heading}: {}.", look(server)),
@@ -179,13 +179,15 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
                 lines.extend(server.listed().into_iter().take(most).map(|tool| entry(tool)));
             }
             Some(_) => {}
-            None => warnings.push(match &server.down {
-                Some(why) => {
-                    format!("Warning: \"{}\" is {}", server.name, sentence(&is_down(why, WIDTHS[0])))
-                }
-                None => format!("{}: {}.", server.name, look(server)),
-            }),
+            None if server.down.is_none() => warnings.push(format!("{}: {}.", server.name, look(server))),
+            None => {}
         }
+        warnings.extend(
+            server
+                .down
+                .as_ref()
+                .map(|why| format!("Warning: \"{}\" is {}", server.name, sentence(&is_down(why, WIDTHS[0])))),
+        );
         lines.iter().for_each(|line| text.extend(["\n", line]));
         if text.len() > most.saturating_mul(4) {
             return None;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::bounds::bounds;
 use super::keys::Keys;
+use super::nested;
 use super::shaper::{DEEPEST, DEPTH, Shaper};
 use super::together::{self, Variants};
 
@@ -71,7 +72,7 @@ pub struct Details {
     /// A line for each that has something: what is inside, the values that it may have, what it is if it is left out, and
     /// what it is for.
     pub lines: Vec<String>,
-    /// Whether something of it had no room.
+    /// Whether something of it had no room, or no words.
     pub cut: bool,
 }
 
@@ -94,6 +95,9 @@ pub fn details(schema: &Map<String, Json>) -> Details {
     if let Some(variants) = together::variants(schema) {
         details.add_variants(&root, &variants, &keys);
     }
+    let parts = nested::parts(&root, &all, &keys);
+    details.lines.extend(parts.lines);
+    details.cut |= parts.cut || nested::has_conditions(schema);
     details
 }
 
@@ -193,19 +197,14 @@ impl<'s> Root<'s> {
             }
         }
         told.extend(bounds(fields));
-        let default =
-            fields.get("default").or_else(|| schema.get("default")).filter(|value| !value.is_null());
-        told.extend(
-            default.map(|value| format!("default {}", crate::ledger::shortened(&value.to_string(), ALLOWED))),
-        );
-        let purpose = schema.get("description").or_else(|| fields.get("description")).and_then(Json::as_str);
-        let purpose = purpose.map(|text| super::one_line(text, PURPOSE)).filter(|text| !text.is_empty());
-        if told.is_empty() && purpose.is_none() {
-            return None;
+        for choice in self.choices(fields) {
+            let own = self.resolve(choice).map(bounds).unwrap_or_default();
+            told.extend(
+                (!own.is_empty()).then(|| format!("{}: {}", self.type_name(choice, 0), own.join(", "))),
+            );
         }
-        let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
-        let purpose = purpose.map(|text| format!(" - {text}")).unwrap_or_default();
-        Some((format!("  {}{told}{purpose}", keys.key(name)), cut))
+        told.extend(default_of(schema, fields));
+        Some((format!("  {}{}", keys.key(name), told_of(told, schema, fields, PURPOSE)?), cut))
     }
 
     /// What is inside an argument, as deep as there is room for; and whether something was left out.
@@ -219,6 +218,28 @@ impl<'s> Root<'s> {
         let (text, cut, spent) = deepest.unwrap_or_else(|| shaped(1));
         (crate::ledger::shortened(&text, INSIDE), cut || spent || text.len() > INSIDE)
     }
+}
+
+/// What a value is where it is left out.
+pub(super) fn default_of(schema: &Json, fields: &Map<String, Json>) -> Option<String> {
+    let default = fields.get("default").or_else(|| schema.get("default")).filter(|value| !value.is_null());
+    default.map(|value| format!("default {}", crate::ledger::shortened(&value.to_string(), ALLOWED)))
+}
+
+/// What is told of a value behind its name, with what it is for in so many characters; nothing if there is nothing.
+pub(super) fn told_of(
+    told: Vec<String>,
+    schema: &Json,
+    fields: &Map<String, Json>,
+    most: usize,
+) -> Option<String> {
+    let purpose = schema.get("description").or_else(|| fields.get("description")).and_then(Json::as_str);
+    let purpose = purpose.map(|text| super::one_line(text, most)).filter(|text| !text.is_empty());
+    if told.is_empty() && purpose.is_none() {
+        return None;
+    }
+    let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
+    Some(told + &purpose.map(|text| format!(" - {text}")).unwrap_or_default())
 }
 
 /// Values as a program writes them, as many as fit.

@@ -181,9 +181,8 @@ pub fn answer(
 ) -> Reply {
     match question {
         Question::Servers => {
-            let why = |server: &Server| away(&server.name).filter(|_| server.tools.is_none());
             let summary =
-                |server: &Arc<Server>| server.summary(why(server).map(|why| why.words()).as_deref());
+                |server: &Arc<Server>| server.summary(away(&server.name).map(|why| why.words()).as_deref());
             Reply::Found(fitted(catalog.servers().iter().map(summary), most))
         }
         Question::Apropos { query, limit, load } => {

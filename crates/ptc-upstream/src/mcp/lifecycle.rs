@@ -203,6 +203,21 @@ impl Client for McpClient {
         fault.map(|fault| self.clean(fault))
     }
 
+    fn rests_until(&self) -> Option<Instant> {
+        match &*self.0.status.borrow() {
+            ConnectionStatus::Down { until, .. } => Some(*until),
+            ConnectionStatus::Idle | ConnectionStatus::Starting | ConnectionStatus::Live(_) => None,
+        }
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        let mut status = self.0.status.subscribe();
+        Box::pin(async move {
+            // The sender lives as long as this client.
+            let _ = status.wait_for(|status| matches!(status, ConnectionStatus::Down { .. })).await;
+        })
+    }
+
     fn left_out(&self) -> Vec<String> {
         self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -275,7 +275,7 @@ impl Runtime {
                 name: upstream.config.name.clone(),
                 transport: upstream.config.transport.name(),
                 tools: known.server.tools.as_ref().map(|tools| tools.len()),
-                fault: known.failed.map(|(_, fault)| fault),
+                fault: upstream.client.down().or(known.failed.map(|(_, fault)| fault)),
                 about: upstream.about(),
                 differences: known.differences.to_vec(),
             }
@@ -304,6 +304,13 @@ impl Runtime {
             .filter(|upstream| names.contains(&upstream.config.name) && !upstream.is_settled());
         join_all(wanted.map(|upstream| upstream.reach(&self.standard))).await;
         self.refresh();
+    }
+
+    /// Lists the tools of an upstream where they are not known for certain, and starts it again if it is down.
+    async fn reach_one(&self, upstream: &Upstream) -> Result<(), Fault> {
+        let reached = upstream.reach(&self.standard).await;
+        self.refresh();
+        reached.map(drop)
     }
 
     /// Lists the tools of all upstreams that are not known; gives those that could not be listed.
@@ -360,9 +367,10 @@ impl Runtime {
     fn refresh(&self) {
         let known: Vec<Known> = self.upstreams.iter().map(Upstream::known).collect();
         let withheld = known.iter().any(|known| !known.withheld.is_empty());
-        let server = |(upstream, known): (&Upstream, Known)| match known.server.tools.is_some() {
-            true => known.server,
-            false => Arc::new(Server { down: upstream.down().map(WhyDown), ..(*known.server).clone() }),
+        let server = |(upstream, known): (&Upstream, Known)| match upstream.down() {
+            Some(_) if upstream.is_briefly_away() => known.server,
+            Some(why) => Arc::new(Server { down: Some(WhyDown(why)), ..(*known.server).clone() }),
+            None => known.server,
         };
         let catalog = Catalog::new(self.upstreams.iter().zip(known).map(server));
         let catalog = Arc::new(if withheld { catalog } else { catalog.closed() });
@@ -417,31 +425,54 @@ async fn bring_all_up(runtime: Weak<Runtime>, head_start: Duration, held: Cancel
     }
 }
 
-/// Starts an upstream and lists its tools, again and again until it works or nobody needs it any more.
+/// Starts an upstream and lists its tools, again and again until it works, and again when it has ended, for as long as
+/// somebody may need it.
 async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToken) {
     let mut pause = FIRST_PAUSE;
     loop {
         let Some(up) = runtime.upgrade() else { return };
+        let Some(upstream) = up.upstream(&name) else { return };
         let loaded = tokio::select! {
-            loaded = up.load(&name) => loaded,
+            loaded = up.reach_one(upstream) => loaded,
             () = closed.cancelled() => return,
         };
-        let broken = up.upstream(&name).is_some_and(|upstream| upstream.client.is_broken());
+        let broken = upstream.client.is_broken();
+        let client = upstream.client.clone();
         drop(up);
-        match loaded {
-            Ok(()) => return tracing::info!(upstream = %name, "is ready"),
+        let rest = match loaded {
+            Ok(()) => {
+                tracing::info!(upstream = %name, "is ready");
+                pause = FIRST_PAUSE;
+                tokio::select! {
+                    () = client.ended() => {}
+                    () = closed.cancelled() => return,
+                }
+                let Some(up) = runtime.upgrade() else { return };
+                up.refresh();
+                ended(&name, &*client)
+            }
             Err(fault) if broken => return tracing::warn!(upstream = %name, "cannot be used: {fault}"),
             Err(fault) => {
                 let (seconds, reason, cause) = (pause.as_secs(), fault.reason, fault.cause());
                 tracing::warn!(upstream = %name, "cannot be used: {reason}: {cause}; it is tried again in {seconds} s");
+                let longer = (pause * 2).min(LONGEST_PAUSE);
+                std::mem::replace(&mut pause, longer)
             }
-        }
+        };
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(rest) => {}
             () = closed.cancelled() => return,
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Tells that an upstream has ended, and how long it rests.
+fn ended(name: &str, client: &dyn Client) -> Duration {
+    let rest = client.rests_until().map(|until| until.saturating_duration_since(Instant::now()));
+    let rest = rest.unwrap_or_default();
+    let why = client.down().map(|fault| fault.cause().to_owned()).unwrap_or_default();
+    tracing::warn!(upstream = %name, "ended: {why}; it is started again in {} ms", rest.as_millis());
+    rest
 }
 
 /// What was learned before; a file that cannot be read is left out and written again.

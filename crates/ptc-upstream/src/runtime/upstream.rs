@@ -19,6 +19,10 @@ use crate::redact::Redactor;
 /// A server that could not be reached is not tried again for so long by those who only want to know whether it is there.
 const LATELY: Duration = Duration::from_secs(5);
 
+/// An absence of this length is waited for where somebody needs the server, and clients are not told of it: after its first
+/// crash a server is soon back.
+pub(super) const BRIEF: Duration = Duration::from_secs(1);
+
 /// The generation of tools that must be listed again whatever the client says.
 const UNKNOWN_GENERATION: u64 = u64::MAX;
 
@@ -141,8 +145,11 @@ impl Upstream {
         self.listed_unless(standard, Self::is_current).await
     }
 
-    /// The same, and a server that is known to be down is started again.
+    /// The same, and a server that is known to be down is started again, after a brief rest if it has one.
     pub async fn reach(&self, standard: &Standard) -> Result<bool, Fault> {
+        if let Some(until) = self.client.rests_until().filter(|until| *until <= Instant::now() + BRIEF) {
+            tokio::time::sleep_until(until.into()).await;
+        }
         self.listed_unless(standard, |upstream| upstream.is_current() && upstream.client.down().is_none())
             .await
     }
@@ -225,7 +232,10 @@ impl Upstream {
 
     /// Whether another look at it would tell nothing new: its tools are known for certain, or it was just tried.
     pub fn is_settled(&self) -> bool {
-        let tried = |known: &Known| known.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < LATELY);
+        let tried = |known: &Known| match self.client.rests_until() {
+            Some(until) => until > Instant::now() + BRIEF,
+            None => known.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < LATELY),
+        };
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         tried(&known)
             || known.server.tools.is_some()
@@ -236,9 +246,10 @@ impl Upstream {
     /// Why nobody knows for certain which tools it has; nothing if it is known.
     pub fn unreachable(&self) -> Option<String> {
         let known = self.known();
-        let failed = known.failed.map(|(_, fault)| fault).or_else(|| self.client.down());
+        let failed = self.client.down().or_else(|| known.failed.map(|(_, fault)| fault));
         match (failed, &known.server.tools) {
-            (Some(fault), _) => Some(one_line(&fault.message, WHY)),
+            // When it is tried again would be wrong by the time that somebody reads it.
+            (Some(fault), _) => Some(one_line(fault.cause(), WHY)),
             (None, None) => Some("its tools have not been listed".to_owned()),
             (None, Some(_)) => None,
         }
@@ -248,6 +259,12 @@ impl Upstream {
     pub fn down(&self) -> Option<String> {
         let failed = || self.known().failed.map(|(_, fault)| fault);
         self.client.down().or_else(failed).map(|fault| one_line(fault.cause(), WHY))
+    }
+
+    /// Whether it is down for a moment only, and was there before.
+    pub fn is_briefly_away(&self) -> bool {
+        let brief = |until: Instant| until <= Instant::now() + BRIEF;
+        self.client.rests_until().is_some_and(brief) && self.known().failed.is_none()
     }
 
     /// What is known once these tools are listed.

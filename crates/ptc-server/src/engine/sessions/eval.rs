@@ -64,7 +64,7 @@ impl Engine {
         };
         let session = reservation.session().clone();
         let calls = self.calls(caller, session.grants.clone(), signals);
-        self.settle_program(session.frozen.prelude.as_ref(), &calls, &args.program).await;
+        self.settle_program(session.frozen.prelude.as_ref(), calls.context(), &args.program).await;
         let permit = match self.permit(caller, signals).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(busy)) => {
