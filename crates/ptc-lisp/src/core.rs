@@ -239,7 +239,7 @@ fn strip(form: &Form) -> Form {
         rest = more;
     }
     let head = Form::new(FormKind::Symbol("fn".to_owned()), form.span);
-    Form::new(FormKind::List([&[head], rest].concat()), form.span)
+    Form::new(FormKind::List([&[head], rest].concat().into()), form.span)
 }
 
 fn compile_source(source: &CoreSource, declaration: &Declaration) -> Unit {

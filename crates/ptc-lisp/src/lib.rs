@@ -38,6 +38,7 @@ pub mod syntax;
 pub mod value;
 mod verify;
 pub mod view;
+pub mod visible;
 
 pub use dump::DumpError;
 pub use error::{Error, ErrorKind};

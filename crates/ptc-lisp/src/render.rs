@@ -7,6 +7,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::span::{Position, Span};
+use crate::visible::is_format;
 
 /// What a piece of text is, for whoever wants to colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,21 +271,20 @@ fn cut(text: &str, max: usize) -> String {
     }
 }
 
-/// Text that cannot move the cursor or change colours: tabs are blanks, other control characters and
-/// those that reorder text are shown as a replacement.
+/// Text that cannot move the cursor or change colours: tabs are blanks; other control characters, those that reorder text
+/// and those that cannot be seen are shown as a replacement.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' => ' ',
             '\n' => '\n',
-            '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
-            c if c.is_control() => '\u{FFFD}',
+            c if c.is_control() || is_format(c) => '\u{FFFD}',
             c => c,
         })
         .collect()
 }
 
-/// A text in one line that cannot move the cursor or change colours.
+/// A text in one line, in which every character can be seen.
 pub fn one_line(text: &str) -> String {
     clean(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

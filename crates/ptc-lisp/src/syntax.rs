@@ -1,11 +1,14 @@
 //! The tree the reader makes: Clojure's data syntax with the place of every form.
 
+use std::sync::Arc;
+
 use num_bigint::BigInt;
 
 use crate::exact::Exact;
 use crate::span::Span;
 
-/// One form and where it stands in the source.
+/// One form and where it stands in the source. Parts are shared, because macros put forms into others: a copy takes
+/// the same little room whatever is inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     /// What was read.
@@ -42,23 +45,23 @@ pub enum FormKind {
     /// A regular expression's source text, unescaped only as Clojure does (that is: not at all).
     Regex(String),
     /// `(…)`
-    List(Vec<Form>),
+    List(Arc<[Form]>),
     /// `[…]`
-    Vector(Vec<Form>),
+    Vector(Arc<[Form]>),
     /// `{…}`: keys and values alternate; the reader guarantees an even count.
-    Map(Vec<Form>),
+    Map(Arc<[Form]>),
     /// `#{…}`
-    Set(Vec<Form>),
+    Set(Arc<[Form]>),
     /// `#(…)`: the forms between the parentheses; `%`, `%1`…`%20`, `%&` are plain symbols in it.
-    ShortFn(Vec<Form>),
+    ShortFn(Arc<[Form]>),
     /// `'form`
-    Quote(Box<Form>),
+    Quote(Arc<Form>),
     /// `@form`
-    Deref(Box<Form>),
+    Deref(Arc<Form>),
     /// `#'name`
-    Var(Box<Form>),
+    Var(Arc<Form>),
     /// `#inst "…"`, `#uuid "…"` and other tags, with the tag's name and its form.
-    Tagged(String, Box<Form>),
+    Tagged(String, Arc<Form>),
 }
 
 impl Form {

@@ -268,3 +268,72 @@ fn exceptions_that_nobody_catches_tell_their_data() {
     let wide = failure("(throw (ex-info \"no\" (zipmap (range 10) (range 10))))");
     assert_eq!(wide.hint.as_deref(), Some("its data is {0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7, …}"));
 }
+
+/// A text in which no two pieces of 32 bytes are alike.
+fn long_text() -> String {
+    let piece = |n: u8| [b'a' + n * 7 % 26, b'A' + n * 11 % 26, b'0' + n % 10];
+    (0..60).flat_map(piece).map(char::from).collect()
+}
+
+/// The longest piece of a text that an error says, in bytes, if it is longer than errors may quote.
+fn quoted_too_long(error: &Error, text: &str) -> Option<usize> {
+    const QUOTED: usize = 31;
+    let said = format!("{} {:?} {:?}", error.message, error.hint, error.notes);
+    (QUOTED + 1..=text.len())
+        .take_while(|length| (0..=text.len() - length).any(|at| said.contains(&text[at..at + length])))
+        .last()
+}
+
+/// What inputs a function may be called with, as a program writes them.
+const HANDED: [&str; 22] = [
+    "data/d",
+    "data/d 1",
+    "1 data/d",
+    "data/d data/d",
+    ":a data/d",
+    "{} data/d",
+    "[1] data/d",
+    "data/d inc",
+    "inc data/d",
+    "inc data/d [1 2]",
+    "data/m",
+    "data/m data/d",
+    "(keyword data/d)",
+    "(symbol data/d) 1",
+    "'x data/d 1",
+    "\"x\" data/d 1",
+    "#\"x\" data/d 1",
+    "(str \"{\" data/d)",
+    "(str \"#\" data/d \" 1\")",
+    "(str \"0\" data/d)",
+    "(str \"\\\\\" data/d)",
+    "(str \"\\\\p{\" data/d \"}\")",
+];
+
+#[test]
+fn no_error_quotes_more_than_31_bytes_of_an_input() {
+    // What these throw is the message that the program gave.
+    const SAY: [&str; 3] = ["throw", "assert", "fail"];
+    let text = long_text();
+    let data = serde_json::json!({"d": text, "m": {"a": text, text.as_str(): 1}});
+    let (mut said, mut failed) = (Vec::new(), 0);
+    for (_, entry) in ptc_lisp::builtins::registry().iter().filter(|(_, entry)| !SAY.contains(&entry.local)) {
+        for args in HANDED {
+            let source = format!("({} {args})", entry.name);
+            let mut machine = Machine::new(Limits { fuel: 100_000, ..Limits::default() });
+            machine.set_data(&data).expect("the inputs fit");
+            if machine.load(&source).is_err() {
+                continue;
+            }
+            if let Step::Failed(error) = machine.run(1_000_000) {
+                failed += 1;
+                said.extend(
+                    quoted_too_long(&error, &text)
+                        .map(|bytes| format!("{source}: {bytes} bytes: {}", error.message)),
+                );
+            }
+        }
+    }
+    assert!(failed > 10_000, "{failed}");
+    assert!(said.is_empty(), "{}:\n{}", said.len(), said.join("\n"));
+}

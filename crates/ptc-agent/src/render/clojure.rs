@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use ptc_lisp::value::print::float_text;
 use ptc_lisp::view::{Part, View};
+use ptc_lisp::visible::is_format;
 
 use super::{FIREWALLED, ViewLimits};
 
@@ -293,12 +294,9 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// Control characters, characters without width, and those that reorder text.
+/// Control characters, characters that cannot be seen, and those that reorder text.
 pub(super) fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_format(c)
 }
 
 fn printable(text: &str) -> String {

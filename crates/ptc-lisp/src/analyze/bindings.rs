@@ -1,5 +1,7 @@
 //! Binding forms and destructuring.
 
+use std::collections::BTreeMap;
+
 use super::build::At;
 use super::node::{Node, NodeKind};
 use super::{Analyzer, Result, malformed, wrong_count};
@@ -141,7 +143,7 @@ impl Analyzer<'_> {
         left: &Form,
         right: &Form,
         whole: &str,
-        defaults: &[(String, Form)],
+        defaults: &Defaults,
         out: &mut Vec<BoundForm>,
     ) -> Result<()> {
         let (ns, kind) = split_name(group);
@@ -173,7 +175,7 @@ impl Analyzer<'_> {
                 "strs" => at.str(&full),
                 _ => at.quote(at.sym(&full)),
             };
-            let default = defaults.iter().find(|(name, _)| name == local).map(|(_, form)| form.clone());
+            let default = defaults.get(local).cloned();
             let value = self.lookup(whole, key, default, form.span);
             out.push((local.to_owned(), value));
         }
@@ -328,8 +330,11 @@ fn option<'f>(items: &'f [Form], name: &str) -> Option<&'f Form> {
     items.chunks_exact(2).find(|pair| pair[0].as_keyword() == Some(name)).map(|pair| &pair[1])
 }
 
-fn map_defaults(items: &[Form]) -> Result<Vec<(String, Form)>> {
-    let Some(defaults) = option(items, "or") else { return Ok(Vec::new()) };
+/// What names are if the map does not have their keys.
+type Defaults = BTreeMap<String, Form>;
+
+fn map_defaults(items: &[Form]) -> Result<Defaults> {
+    let Some(defaults) = option(items, "or") else { return Ok(Defaults::new()) };
     let FormKind::Map(pairs) = &defaults.kind else {
         return Err(malformed("a map of names and defaults after :or", defaults.span));
     };
@@ -337,7 +342,6 @@ fn map_defaults(items: &[Form]) -> Result<Vec<(String, Form)>> {
     Ok(pairs.chunks_exact(2).filter_map(|pair| Some((name(&pair[0])?, pair[1].clone()))).collect())
 }
 
-fn default_for(pattern: &Form, defaults: &[(String, Form)]) -> Option<Form> {
-    let name = pattern.as_symbol()?;
-    defaults.iter().find(|(known, _)| known == name).map(|(_, form)| form.clone())
+fn default_for(pattern: &Form, defaults: &Defaults) -> Option<Form> {
+    defaults.get(pattern.as_symbol()?).cloned()
 }

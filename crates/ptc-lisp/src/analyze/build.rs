@@ -46,27 +46,27 @@ impl At {
 
     /// `(items…)`
     pub fn list(self, items: Vec<Form>) -> Form {
-        Form::new(FormKind::List(items), self.0)
+        Form::new(FormKind::List(items.into()), self.0)
     }
 
     /// `[items…]`
     pub fn vector(self, items: Vec<Form>) -> Form {
-        Form::new(FormKind::Vector(items), self.0)
+        Form::new(FormKind::Vector(items.into()), self.0)
     }
 
     /// `{items…}`
     pub fn map(self, items: Vec<Form>) -> Form {
-        Form::new(FormKind::Map(items), self.0)
+        Form::new(FormKind::Map(items.into()), self.0)
     }
 
     /// `'form`
     pub fn quote(self, form: Form) -> Form {
-        Form::new(FormKind::Quote(Box::new(form)), self.0)
+        Form::new(FormKind::Quote(form.into()), self.0)
     }
 
     /// `#'name`
     pub fn var(self, name: Form) -> Form {
-        Form::new(FormKind::Var(Box::new(name)), self.0)
+        Form::new(FormKind::Var(name.into()), self.0)
     }
 
     /// `(head items…)`

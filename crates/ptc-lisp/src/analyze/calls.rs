@@ -77,7 +77,7 @@ impl Analyzer<'_> {
         let is_zero = match &zero.kind {
             FormKind::Int(code) => *code == i64::from(b'0'),
             FormKind::List(parts) => {
-                matches!(parts.as_slice(), [int, Form { kind: FormKind::Str(zero), .. }] if is_core(int, "int") && zero == "0")
+                matches!(&parts[..], [int, Form { kind: FormKind::Str(zero), .. }] if is_core(int, "int") && zero == "0")
             }
             _ => false,
         };

@@ -244,7 +244,7 @@ impl Analyzer<'_> {
             };
             let constants = match (&unquoted, &pair[0].kind) {
                 (Some(group), _) => group.as_slice(),
-                (None, FormKind::List(group)) => group.as_slice(),
+                (None, FormKind::List(group)) => group,
                 _ => std::slice::from_ref(&pair[0]),
             };
             let mut tests = Vec::new();

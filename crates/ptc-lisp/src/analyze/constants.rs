@@ -1,9 +1,9 @@
 //! Literals: constants, collections, quoted data, duplicate keys.
 
 use super::node::{Node, NodeKind};
-use super::{Analyzer, Result};
+use super::{Analyzer, FORM_BYTES, Result};
 use crate::code::Const;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::syntax::{Form, FormKind};
 
 impl Analyzer<'_> {
@@ -16,10 +16,14 @@ impl Analyzer<'_> {
             FormKind::BigInt(value) => Const::Big(value.clone()),
             FormKind::Decimal(value) => Const::Decimal(value.clone()),
             FormKind::Float(value) => Const::Float(*value),
-            FormKind::Str(text) => Const::Str(text.clone()),
+            FormKind::Str(text) => {
+                self.spend(text.len() / FORM_BYTES, form.span)?;
+                Const::Str(text.clone())
+            }
             FormKind::Keyword(name) => Const::Keyword(self.namespaces.keyword(name)),
             FormKind::Regex(source) => {
-                crate::regex::Matcher::compile(source).map_err(|error| error.at(form.span))?;
+                let matcher = crate::regex::Matcher::compile(source).map_err(|error| error.at(form.span))?;
+                self.spend(matcher.bytes() / FORM_BYTES, form.span)?;
                 Const::Regex(source.clone())
             }
             FormKind::Tagged(tag, inner) => match &inner.kind {
@@ -27,7 +31,7 @@ impl Analyzer<'_> {
                     Const::Tagged(tag.clone(), text.clone())
                 }
                 _ => {
-                    return Err(Error::new(ErrorKind::Parse, format!("unknown tag #{tag}"))
+                    return Err(Error::new(ErrorKind::Parse, format!("unknown tag #{}", excerpt(tag)))
                         .hint("#inst \"…\" and #uuid \"…\" are the tags there are")
                         .at(form.span));
                 }
@@ -44,6 +48,7 @@ impl Analyzer<'_> {
                 Error::new(ErrorKind::NestingTooDeep, "quoted data is nested too deeply").at(form.span)
             );
         }
+        self.spend(1, form.span)?;
         let value = match &form.kind {
             FormKind::Symbol(name) => Const::Symbol(name.clone()),
             FormKind::List(items) => Const::List(self.all_quoted(items)?),

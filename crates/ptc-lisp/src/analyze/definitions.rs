@@ -39,7 +39,7 @@ impl Analyzer<'_> {
                 }
                 _ => continue,
             };
-            if let [head, name, ..] = items.as_slice()
+            if let [head, name, ..] = &items[..]
                 && let Some(head) = head.as_symbol()
             {
                 self.collect_head(head, name, items);

@@ -1,5 +1,7 @@
 //! Functions: `fn`, `#()`, `letfn`, parameters, pre- and postconditions.
 
+use std::rc::Rc;
+
 use super::build::At;
 use super::node::{ArityNode, FnNode, LetfnNode, Node, NodeKind};
 use super::scope::FnScope;
@@ -165,7 +167,7 @@ impl Analyzer<'_> {
             {
                 one.clone()
             }
-            _ => Form::new(FormKind::List(items.to_vec()), span),
+            _ => Form::new(FormKind::List(items.into()), span),
         };
         let body = rename_bare(body);
         let form = at.fn_(params, [body]);
@@ -184,9 +186,10 @@ impl Analyzer<'_> {
                 None => return Err(malformed("(name [params] body…) in letfn", spec.span)),
             }
         }
+        let names: Rc<[String]> = names.into();
         let mut captures = Vec::new();
         let mut functions = Vec::new();
-        for (spec, name) in specs.iter().zip(&names) {
+        for (spec, name) in specs.iter().zip(names.iter()) {
             // One list of captures grows through all functions, so all can share it.
             let scope = FnScope { group: names.clone(), captures, ..FnScope::default() };
             self.scopes.enter(scope);
@@ -219,15 +222,15 @@ fn plain(at: At, name: &str) -> Form {
 
 /// `%` is another spelling of `%1`.
 fn rename_bare(form: Form) -> Form {
-    let rename = |forms: Vec<Form>| forms.into_iter().map(rename_bare).collect::<Vec<Form>>();
+    let rename = |forms: &[Form]| forms.iter().cloned().map(rename_bare).collect();
     let Form { kind, span, meta } = form;
     let kind = match kind {
         FormKind::Symbol(name) if name == "%" => FormKind::Symbol("%1".to_owned()),
-        FormKind::List(items) => FormKind::List(rename(items)),
-        FormKind::Vector(items) => FormKind::Vector(rename(items)),
-        FormKind::Map(items) => FormKind::Map(rename(items)),
-        FormKind::Set(items) => FormKind::Set(rename(items)),
-        FormKind::Deref(inner) => FormKind::Deref(Box::new(rename_bare(*inner))),
+        FormKind::List(items) => FormKind::List(rename(&items)),
+        FormKind::Vector(items) => FormKind::Vector(rename(&items)),
+        FormKind::Map(items) => FormKind::Map(rename(&items)),
+        FormKind::Set(items) => FormKind::Set(rename(&items)),
+        FormKind::Deref(inner) => FormKind::Deref(rename_bare((*inner).clone()).into()),
         other => other,
     };
     Form { kind, span, meta }

@@ -78,6 +78,14 @@ pub trait World {
     fn fuel(&self) -> u64 {
         u64::MAX
     }
+    /// How many forms may be analysed, those of expanded macros too: there must be memory for what they become.
+    fn most_forms(&self) -> usize {
+        MOST_FORMS
+    }
+    /// Asks the host whether to go on.
+    fn ask(&self) -> std::result::Result<(), Error> {
+        Ok(())
+    }
     /// Whether the source is the core library itself, which may use its primitives.
     fn is_core(&self) -> bool {
         false
@@ -104,6 +112,12 @@ pub struct Analysis {
     /// The definitions of the prelude that it mentions, by number.
     pub used: Vec<u32>,
 }
+
+/// About the bytes that a form takes between its analysis and its code.
+pub(crate) const FORM_BYTES: usize = 128;
+
+/// Forms of a source that no limit of memory bounds.
+const MOST_FORMS: usize = 500_000;
 
 /// Forms nest at most this deep after rewriting; more is refused.
 pub(crate) const MAX_NESTING: usize = 700;
@@ -162,6 +176,8 @@ pub(crate) struct Analyzer<'a> {
     used: Vec<u32>,
     namespaces: namespaces::Namespaces,
     depth: usize,
+    /// Forms analysed so far.
+    analysed: usize,
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
     trying: usize,
     /// The same with those around functions: what they catch may come from a function that is written in them.
@@ -193,6 +209,7 @@ impl<'a> Analyzer<'a> {
             used: Vec::new(),
             namespaces: namespaces::Namespaces::default(),
             depth: 0,
+            analysed: 0,
             trying: 0,
             guarded: 0,
             gensyms: 0,
@@ -225,6 +242,7 @@ impl<'a> Analyzer<'a> {
         if self.scopes.steps() > self.world.fuel() {
             return Err(out_of_fuel(form.span));
         }
+        self.spend(1, form.span)?;
         let depth = self.depth;
         let node = match self.mistakes {
             None => self.form_inner(form, tail).map_err(|error| error.at(form.span)),
@@ -232,6 +250,18 @@ impl<'a> Analyzer<'a> {
         };
         self.depth = depth - 1;
         node
+    }
+
+    /// Counts forms, or what takes as much memory, and asks the host now and then whether to go on.
+    fn spend(&mut self, forms: usize, span: Span) -> Result<()> {
+        /// Forms between two questions.
+        const STRETCH: usize = 256;
+        let before = self.analysed;
+        self.analysed = before.saturating_add(forms);
+        if self.analysed > self.world.most_forms() {
+            return Err(too_many_forms(span));
+        }
+        if before / STRETCH == self.analysed / STRETCH { Ok(()) } else { self.world.ask() }
     }
 
     fn form_inner(&mut self, form: &Form, tail: bool) -> Result {
@@ -288,6 +318,13 @@ impl<'a> Analyzer<'a> {
 fn out_of_fuel(span: Span) -> Error {
     Error::new(ErrorKind::FuelExceeded, "looking up the names of the program used up its fuel")
         .hint("write fewer names in one program, or pass data as data/…")
+        .at(span)
+}
+
+/// The error for a program with more forms than there is memory for once its macros are expanded.
+fn too_many_forms(span: Span) -> Error {
+    Error::new(ErrorKind::ProgramTooLarge, "the program is too large for its memory once macros are expanded")
+        .hint("split it, name what is repeated with let or defn, or pass large data as input")
         .at(span)
 }
 

@@ -1,6 +1,7 @@
 //! Which names mean what at a place in the program: locals, captures, the functions around.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use super::node::{Local, Node, NodeKind};
 use crate::span::Span;
@@ -14,7 +15,7 @@ pub struct FnScope {
     /// The function's own name, as `(fn name …)` gives it.
     pub self_name: Option<String>,
     /// Names of the `letfn` the function belongs to.
-    pub group: Vec<String>,
+    pub group: Rc<[String]>,
     /// What the function captures: the name and how the function around refers to it.
     pub captures: Vec<(String, Node)>,
     /// How many values the innermost `recur` target takes; nothing outside of loops and functions.
@@ -110,7 +111,7 @@ impl Scopes {
 
     fn resolve_at(&mut self, depth: usize, name: &str, span: Span) -> Option<Node> {
         let scope = self.functions.get(depth)?;
-        self.count(scope.names.len() + scope.captures.len());
+        self.count(scope.names.len() + scope.captures.len() + scope.group.len());
         if let Some((_, local)) = scope.names.iter().rev().find(|(known, _)| known == name) {
             return Some(Node::new(NodeKind::Local(*local, false), span));
         }

@@ -125,7 +125,7 @@ fn insert(value: Form, step: &Form, place: ThreadPosition) -> Form {
     let span = step.span;
     let items = match &step.kind {
         FormKind::List(items) if !items.is_empty() => {
-            let mut items = items.clone();
+            let mut items = items.to_vec();
             match place {
                 ThreadPosition::First => items.insert(1, value),
                 ThreadPosition::Last => items.push(value),
@@ -134,7 +134,7 @@ fn insert(value: Form, step: &Form, place: ThreadPosition) -> Form {
         }
         _ => vec![step.clone(), value],
     };
-    Form::new(FormKind::List(items), span)
+    Form::new(FormKind::List(items.into()), span)
 }
 
 fn empty(name: &str, span: Span) -> Error {

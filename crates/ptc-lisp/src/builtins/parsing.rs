@@ -219,7 +219,7 @@ fn char(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
     let source = readable(heap, args, 0)?;
-    match read_one(source, &limits()).map_err(unplaced)? {
+    match read_one(source, &limits(heap)).map_err(unplaced)? {
         Some((form, _)) => Ok(edn::value_of(&form, heap).map_err(unplaced)?),
         None => raise(ErrorKind::Format, "the text ends before a form was read"),
     }
@@ -272,8 +272,11 @@ fn known_tags(heap: &Heap, readers: Option<&Value>) -> Option<Vec<String>> {
 }
 
 /// How much text may be read: the meters bound it.
-fn limits() -> ReadLimits {
-    ReadLimits { max_bytes: usize::MAX, ..ReadLimits::default() }
+fn limits(heap: &Heap) -> ReadLimits {
+    /// Bytes that a form takes until it is a value.
+    const FORM: usize = 160;
+    let max_forms = ReadLimits::default().max_forms.min(heap.limits.memory / FORM);
+    ReadLimits { max_bytes: usize::MAX, max_forms, ..ReadLimits::default() }
 }
 
 /// A text argument that is going to be read.
@@ -293,7 +296,7 @@ fn unplaced(mut error: Error) -> Error {
 /// Reads the first value of a text argument. What it discards is read too, as Clojure does.
 fn read_edn(heap: &mut Heap, args: &[Value], at: usize, kept: &dyn Fn(&str) -> bool) -> Res<Option<Value>> {
     let source = readable(heap, args, at)?;
-    let (form, discarded) = read_data(source, &limits()).map_err(unplaced)?;
+    let (form, discarded) = read_data(source, &limits(heap)).map_err(unplaced)?;
     for form in &discarded {
         edn::value_with_tags(form, heap, kept).map_err(unplaced)?;
     }

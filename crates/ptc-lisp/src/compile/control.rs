@@ -217,13 +217,14 @@ impl Builder<'_> {
         let guard = self.emit(Op::Try { dst: thrown, to: 0 });
         self.try_catch(node, value)?;
         self.emit(Op::EndTry {});
-        self.effect(finally)?;
-        self.emit(Op::Move { dst, src: value });
-        let end = self.emit(Op::Jump { to: 0 });
+        self.emit(Op::Nil { dst: thrown });
         self.land(guard);
+        // Once for both ways: code that stood twice would double with each level of nesting.
         self.effect(finally)?;
+        let end = self.emit(Op::JumpIfNot { src: thrown, to: 0 });
         self.emit(Op::Throw { src: thrown });
         self.land(end);
+        self.emit(Op::Move { dst, src: value });
         self.next = mark;
         Ok(())
     }

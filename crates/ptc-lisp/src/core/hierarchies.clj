@@ -76,19 +76,19 @@
    (cond
      (contains? (or (related h :parents tag) #{}) parent) h
      (contains? (or (ancestors h tag) #{}) parent)
-     (throw (ex-info (str (pr-str tag) " already has " (pr-str parent) " as an ancestor") {}))
+     (throw (ex-info (str (prim/excerpt (pr-str tag)) " already has " (prim/excerpt (pr-str parent)) " as an ancestor") {}))
      (contains? (or (ancestors h parent) #{}) tag)
-     (throw (ex-info (str "cyclic derivation: " (pr-str parent) " has " (pr-str tag) " as an ancestor") {}))
+     (throw (ex-info (str "cyclic derivation: " (prim/excerpt (pr-str parent)) " has " (prim/excerpt (pr-str tag)) " as an ancestor") {}))
      :else (link h tag parent))))
 
 (defn- check-tags [tag parent]
   (cond
     (= tag parent)
-    (prim/illegal (str (pr-str tag) " cannot derive from itself"))
+    (prim/illegal (str (prim/excerpt (pr-str tag)) " cannot derive from itself"))
     (not (or (class? tag) (ident? tag)))
-    (prim/illegal (str "the child must be a keyword, symbol or type, got " (pr-str tag)))
+    (prim/illegal (str "the child must be a keyword, symbol or type, got " (prim/excerpt (pr-str tag))))
     (not (ident? parent))
-    (prim/illegal (str "the parent must be a keyword or symbol, got " (pr-str parent)))))
+    (prim/illegal (str "the parent must be a keyword or symbol, got " (prim/excerpt (pr-str parent))))))
 
 (defn- check-hierarchy [h]
   (if-not (and (map? h) (:parents h) (:ancestors h) (:descendants h))

@@ -24,5 +24,5 @@
           (prim/illegal
            (str "the path " (prim/excerpt (pr-str path)) " leads through " (prim/excerpt (pr-str x)) ", which has no keys")
            (str "a vector is a path into maps inside of a row; for several keys of a row write (juxt "
-                (clojure.string/join " " (map pr-str path)) ")"))
+                (prim/excerpt (clojure.string/join " " (map pr-str path))) ")"))
           (recur (get x k) (inc i)))))))

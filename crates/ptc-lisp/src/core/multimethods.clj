@@ -59,7 +59,8 @@
           (dominates? table h (key best) (key e)) best
           :else (prim/illegal
                  (str "multiple methods in multimethod '" (:name table) "' match dispatch value: "
-                      (prim/excerpt (pr-str value)) " -> " (pr-str (key e)) " and " (pr-str (key best)))
+                      (prim/excerpt (pr-str value)) " -> " (prim/excerpt (pr-str (key e))) " and "
+                      (prim/excerpt (pr-str (key best))))
                  "say which one with prefer-method"))
         best))))
 
@@ -115,8 +116,8 @@
   (let [table (ptc.impl/table-of multi)]
     (if (ptc.impl/preferred? @table (ptc.impl/hierarchy-of @table) y x)
       (throw (IllegalStateException.
-              (str "preference conflict in multimethod '" (:name @table) "': " (pr-str y)
-                   " is already preferred to " (pr-str x)))))
+              (str "preference conflict in multimethod '" (:name @table) "': " (prim/excerpt (pr-str y))
+                   " is already preferred to " (prim/excerpt (pr-str x))))))
     (swap! table assoc :prefers (update (:prefers @table) x (fnil conj #{}) y))
     multi))
 

@@ -51,7 +51,7 @@
     (or (keyword? comp) (and (nil? comp) by-key?))
     (prim/illegal (str "the comparator must be a function of two arguments, got " (prim/excerpt (pr-str comp)))
                   (str "use > or (fn [a b] (compare b a)) for descending order"
-                       (if by-key? (str "; for a second key write (sort-by (juxt :key " (pr-str comp) ") coll)") "")))))
+                       (if by-key? (str "; for a second key write (sort-by (juxt :key " (prim/excerpt (pr-str comp)) ") coll)") "")))))
 
 ;; Sorts a vector by a comparator. It is only ever asked whether a later element comes before an
 ;; earlier one: that keeps the sort stable and needs one call per comparison.

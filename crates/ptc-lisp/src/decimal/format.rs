@@ -1,6 +1,7 @@
 //! Patterns of `java.text.DecimalFormat`: `#,##0.00`, with what stands before and behind the digits.
 
 use super::{Decimal, Rounding, ops};
+use crate::error::excerpt;
 use crate::signal::{Res, illegal};
 
 /// A pattern, taken apart.
@@ -43,7 +44,7 @@ impl Pattern {
         pattern.digits(digits, source)?;
         pattern.positive[1] = pattern.affix(&mut rest)?;
         if !rest.is_empty() {
-            return illegal(format!("unquoted digits in the text of the pattern {source:?}"));
+            return illegal(format!("unquoted digits in the text of the pattern {:?}", excerpt(source)));
         }
         pattern.negative = [format!("-{}", pattern.positive[0]), pattern.positive[1].clone()];
         if let Some(second) = second {

@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Exports, Manifest, Namespaces, Servers, ToolUse, World, analyze, written};
+use crate::analyze::{Exports, FORM_BYTES, Manifest, Namespaces, Servers, ToolUse, World, analyze, written};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -629,6 +629,14 @@ impl World for AnalysisWorld<'_> {
 
     fn fuel(&self) -> u64 {
         self.machine.heap.fuel_left().saturating_mul(8)
+    }
+
+    fn most_forms(&self) -> usize {
+        self.machine.heap.limits.memory / FORM_BYTES
+    }
+
+    fn ask(&self) -> Result<(), Error> {
+        self.machine.heap.interrupt.check()
     }
 
     fn exports(&self) -> Option<Exports<'_>> {

@@ -125,7 +125,7 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
         Body::Constant(value) => value.clone(),
         Body::Function(_, clauses) => {
             let head = Form::new(FormKind::Symbol("fn".to_owned()), draft.span);
-            Form::new(FormKind::List([&[head], clauses.as_slice()].concat()), draft.span)
+            Form::new(FormKind::List([&[head], clauses.as_slice()].concat().into()), draft.span)
         }
     };
     let ns = &prelude.namespaces[draft.ns];

@@ -62,7 +62,7 @@ pub(super) fn check_references(
             | FormKind::Map(items)
             | FormKind::Set(items)
             | FormKind::ShortFn(items) => {
-                pending.extend(items);
+                pending.extend(items.iter());
             }
             FormKind::Deref(inner) | FormKind::Var(inner) | FormKind::Tagged(_, inner) => pending.push(inner),
             _ => {}

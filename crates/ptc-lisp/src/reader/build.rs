@@ -139,23 +139,23 @@ impl FormBuilder<'_> {
     ) -> Result<(), Failure> {
         let span = opening.to(closing);
         let kind = match shape {
-            OpeningKind::List => FormKind::List(items),
-            OpeningKind::Vector => FormKind::Vector(items),
-            OpeningKind::Set => FormKind::Set(items),
+            OpeningKind::List => FormKind::List(items.into()),
+            OpeningKind::Vector => FormKind::Vector(items.into()),
+            OpeningKind::Set => FormKind::Set(items.into()),
             OpeningKind::ShortFn => {
                 self.short_fn = None;
-                FormKind::ShortFn(items)
+                FormKind::ShortFn(items.into())
             }
             OpeningKind::Map => {
                 self.check_pairs(&items, opening)?;
-                FormKind::Map(items)
+                FormKind::Map(items.into())
             }
             OpeningKind::NamespacedMap(namespace) => {
                 self.check_pairs(&items, opening)?;
                 for key in items.iter_mut().step_by(2) {
                     name::qualify_key(key, &namespace);
                 }
-                FormKind::Map(items)
+                FormKind::Map(items.into())
             }
             OpeningKind::Conditional { splice } => return self.choose(items, splice, span),
         };
@@ -191,7 +191,7 @@ impl FormBuilder<'_> {
         }
         match form.kind {
             FormKind::List(items) | FormKind::Vector(items) => {
-                items.into_iter().try_for_each(|item| self.complete(item))
+                items.iter().try_for_each(|item| self.complete(item.clone()))
             }
             _ => Err(fault::bad_splice(form.span)),
         }
@@ -248,10 +248,10 @@ impl FormBuilder<'_> {
                 return Ok(None);
             }
             Prefix::Var if form.as_symbol().is_none() => return Err(fault::var_needs_symbol(span)),
-            Prefix::Var => FormKind::Var(Box::new(form)),
-            Prefix::Deref => FormKind::Deref(Box::new(form)),
-            Prefix::Quote => FormKind::Quote(Box::new(form)),
-            Prefix::Tag(tag) => FormKind::Tagged(tag, Box::new(form)),
+            Prefix::Var => FormKind::Var(form.into()),
+            Prefix::Deref => FormKind::Deref(form.into()),
+            Prefix::Quote => FormKind::Quote(form.into()),
+            Prefix::Tag(tag) => FormKind::Tagged(tag, form.into()),
         };
         Ok(Some(Form::new(kind, span)))
     }

@@ -3,7 +3,7 @@
 use super::ReadLimits;
 use super::text::CHARACTER_NAMES;
 use crate::decimal::MAX_SCALE;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::ratio::MAX_DENOMINATOR_BITS;
 use crate::span::{Position, Span};
 
@@ -390,7 +390,7 @@ pub(super) fn bad_number(fault: &NumberFault, token: &str, span: Span, limits: &
 /// `.5`: Clojure has no numbers without a digit before the point.
 pub(super) fn missing_zero(token: &str, span: Span) -> Failure {
     let fixed = token.replacen('.', "0.", 1);
-    parse(span, format!("`{token}` is not a number: a digit must stand before the point"))
+    parse(span, format!("`{}` is not a number: a digit must stand before the point", abbreviate(token)))
         .hint(format!("write `{}`", abbreviate(&fixed)))
         .into()
 }
@@ -407,10 +407,12 @@ pub(super) fn too_many_bytes(length: usize, limits: &ReadLimits) -> Failure {
 
 /// More forms than allowed.
 pub(super) fn too_many_forms(span: Span, limits: &ReadLimits) -> Failure {
-    Error::new(ErrorKind::ProgramTooLarge, format!("the program has more than {} forms", limits.max_forms))
-        .at(span)
-        .hint("split it, or pass large data as input instead of writing it into the program")
-        .into()
+    let (what, hint) = match limits.data {
+        true => ("text", "it takes too much memory as a whole: read it in parts, or pass the data as input"),
+        false => ("program", "split it, or pass large data as input instead of writing it into the program"),
+    };
+    let message = format!("the {what} has more than {} forms", limits.max_forms);
+    Error::new(ErrorKind::ProgramTooLarge, message).at(span).hint(hint).into()
 }
 
 /// Deeper nesting than allowed.
@@ -422,13 +424,10 @@ pub(super) fn too_deep(span: Span, limits: &ReadLimits) -> Failure {
         .into()
 }
 
-/// At most 40 characters of `text`, on one line.
+/// As much of the first line of a text as an error quotes.
 pub(super) fn abbreviate(text: &str) -> String {
-    const SHOWN: usize = 40;
     let line = text.lines().next().unwrap_or("");
-    match line.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None if line.len() < text.len() => format!("{line}…"),
-        None => line.to_owned(),
-    }
+    let shown = excerpt(line);
+    let is_cut = line.len() < text.len() && shown.len() == line.len();
+    if is_cut { format!("{shown}…") } else { shown.into_owned() }
 }

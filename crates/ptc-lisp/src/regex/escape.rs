@@ -7,7 +7,7 @@ use regex_syntax::hir::ClassUnicode;
 use super::class::{self, CharSet, of_ranges};
 use super::node::{Assert, PatternNode};
 use super::parse::Parser;
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 
 /// What an escape stands for.
 pub(super) enum Escape {
@@ -67,7 +67,7 @@ impl Parser<'_> {
         let name = self.name('>')?;
         match self.names.iter().find(|(other, _)| *other == name) {
             Some((_, group)) => Ok(PatternNode::Backref { group: *group, case: self.flags.case() }),
-            None => Err(self.fault(&format!("no group before this is named {name}"), "")),
+            None => Err(self.fault(&format!("no group before this is named {}", excerpt(&name)), "")),
         }
     }
 
@@ -121,7 +121,7 @@ impl Parser<'_> {
             None => {
                 let hint = "known are POSIX names (Alpha, Digit, Punct, …), categories (L, Lu, Nd, …), \
                             scripts (IsGreek, …), properties (IsAlphabetic, …) and some blocks (InCyrillic, …)";
-                Err(self.fault(&format!("there is no character property named {name}"), hint))
+                Err(self.fault(&format!("there is no character property named {}", excerpt(&name)), hint))
             }
         }
     }

@@ -304,7 +304,7 @@ impl Parser<'_> {
         if self.eat("<") {
             let name = self.name('>')?;
             if self.names.iter().any(|(other, _)| *other == name) {
-                return Err(self.fault(&format!("two groups are named {name}"), ""));
+                return Err(self.fault(&format!("two groups are named {}", excerpt(&name)), ""));
             }
             return self.capture(open, Some(name)).map(Some);
         }

@@ -16,7 +16,7 @@ use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
 use super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
-use super::text::cut_chars;
+use super::text::{cut_chars, harmless};
 use super::tickets::{Ended, Head};
 use super::trace::Execution;
 use super::{Answered, CallFacts, Engine, Handled};
@@ -176,12 +176,12 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
         }
         End::Fail(given) => {
             let (line, truncated) = result_line(given, result_bytes, false);
-            let (message, _) = cut_chars(&given.text, FAIL_CHARS);
+            let message = harmless(cut_chars(&given.text, FAIL_CHARS).0);
             Payload {
                 result: Some(line),
                 truncated,
                 prints,
-                ..Payload::error(Reason::FAIL.name, message, message)
+                ..Payload::error(Reason::FAIL.name, message.as_str(), message.as_str())
             }
         }
         End::Error { kind, message, feedback } => {

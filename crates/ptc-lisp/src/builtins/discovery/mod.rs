@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use super::registry::{Entry, registry};
 use super::{Builtin, Run, args, native, vars};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::machine::DISCOVER;
 use crate::names::Name;
@@ -154,7 +154,7 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
                 if ns.is_some_and(|ns| preludes::has_namespace(heap, ns)) {
                     fields.push(("hidden", Value::Bool(true)));
                 }
-                return ask(heap, &fields, &format!("no documentation for {name}"));
+                return ask(heap, &fields, &format!("no documentation for {}", excerpt(&name)));
             }
         },
     };
@@ -386,7 +386,7 @@ fn namespace(heap: &mut Heap, args: &[Value]) -> Res<String> {
         return Ok(name);
     }
     local_namespace(&name).ok_or_else(|| {
-        Error::new(ErrorKind::Runtime, format!("unknown namespace {name}"))
+        Error::new(ErrorKind::Runtime, format!("unknown namespace {}", excerpt(&name)))
             .hint(format!("namespaces: {}", all_namespaces(heap).join(", ")))
             .into()
     })
@@ -411,7 +411,7 @@ fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
             ("limit", Value::Int(page.limit as i64)),
             ("offset", Value::Int(i64::try_from(page.offset).unwrap_or(i64::MAX))),
         ];
-        return ask(heap, &fields, &format!("unknown namespace {name}"));
+        return ask(heap, &fields, &format!("unknown namespace {}", excerpt(&name)));
     };
     let line = |entry: &Entry| Value::string(format!("{} - {}", entry.local, entry.doc()));
     heap.work(LOOK_THROUGH)?;

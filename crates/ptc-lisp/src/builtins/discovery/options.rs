@@ -78,7 +78,7 @@ pub(super) fn flag(heap: &mut Heap, args: &[Value], form: &str, name: &str) -> R
     match option(heap, args, form, name)? {
         None => Ok(false),
         Some(Value::Bool(flag)) => Ok(flag),
-        Some(other) => bad(format!("{form} :{name} must be a boolean, got {}", heap.readable(&other)?)),
+        Some(other) => bad(format!("{form} :{name} must be a boolean, got {}", heap.brief(&other))),
     }
 }
 
@@ -91,7 +91,7 @@ fn option(heap: &mut Heap, args: &[Value], form: &str, name: &str) -> Res<Option
             let found = body.get(&key).or_else(|| body.get(&Value::str(name)));
             Ok(found.filter(|value| !value.is_nil()).cloned())
         }
-        Some(other) => bad(format!("{form} takes its options as a map, got {}", heap.readable(other)?)),
+        Some(other) => bad(format!("{form} takes its options as a map, got {}", heap.brief(other))),
     }
 }
 
@@ -111,10 +111,10 @@ fn whole(
     match number.filter(|number| (least..=most).contains(number)) {
         Some(number) => Ok(number),
         None if most == usize::MAX => {
-            bad(format!("{form} :{name} must be a non-negative integer, got {}", heap.readable(&given)?))
+            bad(format!("{form} :{name} must be a non-negative integer, got {}", heap.brief(&given)))
         }
         None => {
-            let given = heap.readable(&given)?;
+            let given = heap.brief(&given);
             bad(format!("{form} :{name} must be an integer {least}..{most}, got {given}"))
         }
     }

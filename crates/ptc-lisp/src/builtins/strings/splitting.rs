@@ -4,7 +4,7 @@ use super::super::args::{self, int, text};
 use super::super::regexes::pay;
 use super::search::drop_trailing_empty;
 use super::string_bytes;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::regex::Search;
 use crate::signal::Res;
@@ -33,7 +33,7 @@ fn split_at(heap: &mut Heap, args: &[Value], keep_groups: bool) -> Res {
 /// A string separates if it is one character; a longer one is most often meant as a pattern.
 fn split_at_text(heap: &mut Heap, whole: &str, separator: &str, limit: i64) -> Res {
     if char_count(separator) > 1 {
-        let message = format!("argument 2 must be a regex or one character, got \"{separator}\"");
+        let message = format!("argument 2 must be a regex or one character, got \"{}\"", excerpt(separator));
         return Err(Error::new(ErrorKind::Type, message)
             .hint("write the separator as a regex: #\"…\"")
             .into());

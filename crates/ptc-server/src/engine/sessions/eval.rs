@@ -33,7 +33,7 @@ use super::super::receipt::Receipt;
 use super::super::recordings::Recorded;
 use super::super::schema::OutputSchema;
 use super::super::settings;
-use super::super::text::cut_chars;
+use super::super::text::{cut_chars, harmless};
 use super::super::tickets::{Ended, Head, ResumeError, stale};
 use super::super::trace::Execution;
 use super::super::upstreams::Calls;
@@ -341,8 +341,8 @@ impl Engine {
             }
             (End::Fail(given), _) => {
                 let (line, truncated) = result_line(given, most, false);
-                let (message, _) = cut_chars(&given.text, FAIL_CHARS);
-                let failed = Payload::error(Reason::FAIL.name, message, message);
+                let message = harmless(cut_chars(&given.text, FAIL_CHARS).0);
+                let failed = Payload::error(Reason::FAIL.name, message.as_str(), message.as_str());
                 Payload { result: Some(line), truncated, ..failed }
             }
             (End::Error { kind, message, feedback }, _) => {
