@@ -539,7 +539,7 @@ impl Column {
         let apart = |kind: &&str| {
             ["int", "float", "decimal", "string", "keyword", "date", "time", "datetime"].contains(kind)
         };
-        let comparable = self.kinds.iter().all(|kind| apart(&kind));
+        let comparable = self.kinds.iter().all(apart);
         if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values && !self.cut && comparable {
             notes.push(format!("{distinct} distinct"));
         }
