@@ -174,7 +174,9 @@
 (map data/rows inc)  ;=? the arguments look swapped
 (reduce data/rows +)  ;=? the arguments look swapped
 (get :a {:a 1})  ;=? write (get coll key)
-(update-vals inc {:a 1})  ;=? thread with ->
+(update-vals inc {:a 1})  ;=? write (update-vals m f), or thread with ->
+(update-keys name {:a 1})  ;=? write (update-keys m f), or thread with ->
+(->> {:a 1} (update-vals inc))  ;=? thread with -> instead of ->>
 (count :n)  ;=? -
 (first :a)  ;=? -
 
@@ -608,3 +610,37 @@ SELECT  ;=? there is no SQL
 (tool/call "crm" "get_customer" {:id 1})  ;=? write (tool/call {:server "…" :tool "…" :args {…}})
 (tool/call "get_customer" {:id 1})  ;=? write (tool/call {:server "…" :tool "…" :args {…}})
 (Foo/bar 1)  ;=? namespaces: data/ (inputs)
+
+;; Numbers as other languages write them.
+(+ 1.5m 1)  ;=? write `1.5M`
+(* 2 1e3m)  ;=? write `1e3M`
+(bigdec 1.5BD)  ;=? write `1.5M`
+(+ 1_000 1)  ;=? write `1000`
+(+ 1_000.50 1)  ;=? write `1000.50`
+(+ -1_000_000L 1)  ;=? write `-1000000`
+(inc 10L)  ;=? write `10`
+(inc 10n)  ;=? write `10N`
+(* 0.5f 2)  ;=? write `0.5`
+(* 5d 2)  ;=? write `5.0`
+(* 3.14F 2)  ;=? write `3.14`
+(inc 10u64)  ;=? write `10`
+(bit-and 0b1010 2)  ;=? write `2r1010`
+(bit-and 0o17 2)  ;=? write `8r17`
+(bit-and 0x1F_FF 2)  ;=? write `0x1FFF`
+(+ 1,000 500)  ;=? write `1000`
+(+ 12,050,000 500)  ;=? write `12050000`
+(str 2024-01-31)  ;=? write dates and other text as a string
+(str 3rd)  ;=? write dates and other text as a string
+(< 1 Infinity)  ;=? write ##Inf
+(= NaN 1)  ;=? (NaN? x)
+(bigdecimal 5)  ;=? write (bigdec x)
+(BigDecimal "1.5")  ;=? write (BigDecimal. …) with a point
+(DecimalFormat "0.00")  ;=? write (DecimalFormat. …) with a point
+(chars "abc")  ;=? write (seq s), or (map str s)
+(.setParseBigDecimal (DecimalFormat. "0.0") true)  ;=? (bigdec (str/replace s "," ""))
+(.applyPattern (DecimalFormat. "0.0") "0.00")  ;=? into the pattern, as in (DecimalFormat.
+
+;; Placeholders of templates.
+(str {{user.name}})  ;=? write (:name data/user)
+{{rows}}  ;=? write data/rows
+(count {{ data.user.address.city }})  ;=? write (get-in data/user [:address :city])

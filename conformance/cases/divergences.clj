@@ -198,3 +198,7 @@
 [(Math/round 5) (Math/max 1 2 3)]  ;=> [5 3]
 ; divergence: D54
 (vector? (.split "a,b" ","))  ;=> true
+; divergence: D13
+(+ 1,000 500)  ;=! parse_error
+; divergence: D59
+[(case 1.50M 1.5M :a :b) (case 2.0M (1M 2M) :a :b) (get {1.50M :a} 1.5M)]  ;=> [:a :a :a]

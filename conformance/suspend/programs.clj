@@ -402,5 +402,7 @@
 ;=> (0.33M 1.2345M)
 
 ;; a formatter of numbers over calls
+(let [f (java.text.DecimalFormat. "0.0")] (.setMinimumFractionDigits f 3) (tool/price {:n 1}) (.format f 1.21M))
+;=> "1.210"
 (let [f (java.text.DecimalFormat. "0.0")] (.setRoundingMode f RoundingMode/UP) (tool/price {:n 1}) (.format f 1.21M))
 ;=> "1.3"

@@ -83,7 +83,7 @@ reasons! {
     UNSUPPORTED_FORM "unsupported_form" "the language leaves out what the program uses (a turn)"
     TYPE_ERROR "type_error" "an argument has the wrong type (a turn)"
     ILLEGAL_ARGUMENT "illegal_argument" "an argument has a value that cannot work (a turn)"
-    ARITHMETIC_ERROR "arithmetic_error" "division by zero and its like (a turn)"
+    ARITHMETIC_ERROR "arithmetic_error" "division by zero, a result that does not fit, a decimal without an end (a turn)"
     ARITY_ERROR "arity_error" "a function was called with the wrong number of arguments (a turn)"
     NOT_CALLABLE "not_callable" "what is no function was called (a turn)"
     INDEX_OUT_OF_BOUNDS "index_out_of_bounds" "an index is outside of its collection (a turn)"

@@ -229,6 +229,18 @@ impl Issue {
     }
 }
 
+impl Issue {
+    /// The issue with another word for the value: what it was before it became JSON.
+    pub fn got(mut self, told: &str) -> Issue {
+        const GOT: &str = ", got ";
+        if let Some((expected, rest)) = self.message.rsplit_once(GOT) {
+            let advice = rest.find(" (").map_or("", |at| &rest[at..]);
+            self.message = format!("{expected}{GOT}{told}{advice}");
+        }
+        self
+    }
+}
+
 impl Display for Issue {
     /// `limit: expected int, got nil`, and as one sentence `limit is missing (int)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,6 +65,10 @@ pub(crate) fn complaint(text: &str, info: &TurnInfo) -> String {
 pub(crate) const NO_PROGRAM: &str = "no program found in the reply. Write exactly one ```clojure block (or ```lisp), \
                                      or nothing but one s-expression.";
 
+/// A reply with a program in a tagged block and another one in a block without a tag.
+pub(crate) const LEFT_OUT: &str = "Only the block tagged clojure was run; the block without a tag, which looks like a \
+                                   program too, was not. Put all of a program into one ```clojure block.";
+
 /// A reply with several programs (3.27).
 pub(crate) fn multiple_blocks(count: usize) -> String {
     format!(

@@ -11,8 +11,9 @@ mod turn;
 
 pub(crate) use answer::{Failed, eval_error, eval_ok, protocol_error};
 pub(crate) use complaint::{
-    EMPTY_REPLY, FENCED_PROGRAM, Invalid, NO_PROGRAM, complaint, direct_final_invalid, json_invalid,
-    json_invalid_line, multiple_blocks, return_invalid, return_refused, rolled_back, taken_back,
+    EMPTY_REPLY, FENCED_PROGRAM, Invalid, LEFT_OUT, NO_PROGRAM, complaint, direct_final_invalid,
+    json_invalid, json_invalid_line, multiple_blocks, return_invalid, return_refused, rolled_back,
+    taken_back,
 };
 pub(crate) use execution::{Execution, Trouble, error, success};
 pub(crate) use turn::{Ending, TurnInfo, last_turns, turn_info};

@@ -30,13 +30,14 @@ fn time_label(class: &str) -> &'static str {
     }
 }
 
-/// The type of a value as signatures name it, without the colon.
+/// The type of a value as signatures name it, without the colon; a decimal is a number of its own to a program.
 pub(crate) fn type_name(view: &View) -> &'static str {
     match view {
         View::Nil => "nil",
         View::Bool(_) => "bool",
         View::Int(_) | View::Big(_) => "int",
-        View::Float(_) | View::Decimal(_) => "float",
+        View::Float(_) => "float",
+        View::Decimal(_) => "decimal",
         View::Str { .. } => "string",
         View::Keyword(_) => "keyword",
         View::Symbol(_) => "symbol",

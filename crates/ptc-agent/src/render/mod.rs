@@ -21,6 +21,7 @@ mod untrusted;
 mod veil;
 
 use ptc_lisp::view::{Bounds, Glimpse, View};
+use ptc_signature::{Path, Segment, keys};
 use serde_json::Value as Json;
 
 pub(crate) use clojure::quoted;
@@ -109,6 +110,31 @@ pub fn handle_parts(handle: &str) -> (&str, &str) {
 
 /// Items of a collection that are looked at for its shape.
 const SHAPED: usize = 2_000;
+
+/// The part of a view at a place, if it shows that much.
+pub(crate) fn at_path<'v>(view: &'v View, path: &Path) -> Option<&'v View> {
+    path.0.iter().try_fold(view, |view, segment| match (view, segment) {
+        (View::Vector(part) | View::List(part) | View::Set(part), Segment::Index(at)) => part.items.get(*at),
+        (View::Map { entries, .. }, Segment::Field(name)) => {
+            let is_meant = |key: &View| match key {
+                View::Keyword(key) | View::Str { text: key, .. } => keys::same(key, name),
+                _ => false,
+            };
+            entries.iter().find(|(key, _)| is_meant(key)).map(|(_, value)| value)
+        }
+        _ => None,
+    })
+}
+
+/// A number that JSON may not hold as it is, with its kind.
+pub(crate) fn number_text(view: &View) -> Option<String> {
+    match view {
+        View::Big(_) | View::Decimal(_) => {
+            Some(format!("{} {}", type_name(view), brief(view, ViewLimits::RECEIVED)))
+        }
+        _ => None,
+    }
+}
 
 /// The same as [`brief`] for JSON.
 pub(crate) fn brief_json(json: &Json, limits: ViewLimits, firewall: bool) -> String {

@@ -112,9 +112,10 @@ impl ValueShape {
                 maps: maps + with,
             },
             (a, b) if a == b => a,
-            (ValueShape::Of("int" | "float" | "number"), ValueShape::Of("int" | "float" | "number")) => {
-                ValueShape::Of("number")
-            }
+            (
+                ValueShape::Of("int" | "float" | "decimal" | "number"),
+                ValueShape::Of("int" | "float" | "decimal" | "number"),
+            ) => ValueShape::Of("number"),
             _ => ValueShape::Of("any"),
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct Program {
     pub(crate) history_text: String,
     /// What was repaired.
     pub(crate) fixes: Vec<Fix>,
+    /// Whether another block without a tag looks like a program: it is not run.
+    pub(crate) leaves_out: bool,
 }
 
 /// Finds the program of a reply and repairs it where that is certain. With `thinking` a reply may begin with a part of
@@ -71,7 +73,8 @@ pub(crate) fn read_program(reply: &str, multiple: Multiple, thinking: bool) -> F
     let code = repaired.join("\n\n");
     let history_text =
         if tagged && repaired.len() == 1 { format!("```clojure\n{code}\n```") } else { reply.clone() };
-    Found::Program(Program { code, blocks: repaired.len(), history_text, fixes })
+    let leaves_out = tagged && !programs(untagged(&reply).iter().map(String::as_str)).is_empty();
+    Found::Program(Program { code, blocks: repaired.len(), history_text, fixes, leaves_out })
 }
 
 /// Whether the first line says that thoughts follow, as the card for replies with thoughts has it.
@@ -145,6 +148,11 @@ fn candidates(reply: &str) -> (Vec<String>, bool) {
         &|| programs([reply.trim()]),
     ];
     (rules.iter().map(|rule| rule()).find(|found| !found.is_empty()).unwrap_or_default(), false)
+}
+
+/// The blocks without a tag.
+fn untagged(reply: &str) -> Vec<String> {
+    fenced(reply).into_iter().filter(|block| block.tag.is_empty()).map(|block| block.text).collect()
 }
 
 fn programs<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {

@@ -45,6 +45,7 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
         Found::Program(found) => {
             node.messages.push(Message::assistant(found.history_text));
             node.book.draft.fixes = found.fixes.iter().map(|fix| fix.note.clone()).collect();
+            node.book.draft.fixes.extend(found.leaves_out.then(|| feedback::LEFT_OUT.to_owned()));
             program::begin(node, shared, &found.code, After::Content)
         }
         Found::None => {
@@ -163,7 +164,7 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
         node.book.tell(note.len());
         text = format!("{}\n\n{text}", render::block("evicted", &note));
     }
-    node.messages.push(Message::user(text));
+    node.messages.push(Message::user(with_left_out(node, text)));
     let value = node.sandbox.result_json();
     node.close_turn(value, true);
     shared.turn_stop(node);
@@ -179,10 +180,18 @@ fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, trouble: &Trou
 /// A turn that failed, with the message for the model.
 pub(super) fn told_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, told: String) -> Next {
     node.book.tell(render::framed_bytes(&told));
-    node.messages.push(Message::user(told));
+    node.messages.push(Message::user(with_left_out(node, told)));
     node.close_failed(fail);
     shared.turn_stop(node);
     Next::Turn
+}
+
+/// What a model is told, and before it that a part of its reply was not run.
+fn with_left_out(node: &Node, told: String) -> String {
+    match node.book.draft.fixes.iter().any(|fix| fix == feedback::LEFT_OUT) {
+        true => format!("{}\n\n{told}", feedback::LEFT_OUT),
+        false => told,
+    }
 }
 
 /// Keeps the summaries of steps that a turn which went well has done.
@@ -275,7 +284,10 @@ pub(super) fn check(node: &mut Node, value: &Json) -> Result<(), Vec<Issue>> {
 
 fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Rejected {
     let expected = expected(node);
-    let received = render::brief_json(value, ViewLimits::RECEIVED, node.agent.options().firewall);
+    let issues = &as_written(node, issues);
+    let limits = ViewLimits::RECEIVED;
+    let view = node.sandbox.result(&limits.bounds(node.agent.options().firewall));
+    let received = view.map(|view| render::brief(&node.veil.cover_view(view), limits)).unwrap_or_default();
     let errors = placed(issues);
     let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
     let (info, lens) = (turn_info(node), lens(node));
@@ -297,6 +309,22 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     let details = json!({"actual_value": value, "errors": listed});
     let message = node.veil.cover(&message).into_owned();
     Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, body }
+}
+
+/// Issues with the numbers that the program gave, in place of what JSON makes of them: a text of an integer or decimal that is
+/// too large for it, a float of another decimal.
+fn as_written(node: &Node, issues: &[Issue]) -> Vec<Issue> {
+    /// As many values as a view has at most.
+    const LIMITS: ViewLimits = ViewLimits { items: 4096, chars: 200 };
+    let view = node.sandbox.result(&LIMITS.bounds(node.agent.options().firewall));
+    let reworded = |issue: &Issue| {
+        let number = render::at_path(view.as_ref()?, &issue.path)?;
+        let told = render::number_text(number).filter(|_| !issue.path.is_firewalled())?;
+        let text = issue.message.contains(", got string ") && issue.message.contains("expected float");
+        let advice = if text { " (JSON has no number with all of its digits: give (double x))" } else { "" };
+        Some(issue.clone().got(&format!("{told}{advice}")))
+    };
+    issues.iter().map(|issue| reworded(issue).unwrap_or_else(|| issue.clone())).collect()
 }
 
 /// The type of the answer, as models read it: with the hidden fields, which the model has to fill as well.

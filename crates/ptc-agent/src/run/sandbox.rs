@@ -142,7 +142,7 @@ pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
             // How much would do is not known: reading stops where the memory ends.
             let words = most / 8;
             Error::new(error.kind, message).hint(format!(
-                "send less, or raise the option max_heap, which counts words of 8 bytes, above {words}"
+                "send less, or raise the agent's option max_heap, which counts words of 8 bytes, above {words} (`ptc run --set max_heap=N`)"
             ))
         }
         _ => error,

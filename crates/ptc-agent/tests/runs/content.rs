@@ -267,7 +267,9 @@ fn inputs_that_do_not_fit_the_memory_end_the_run_with_the_option_that_raises_it(
     let message = step.fail.unwrap().message;
     assert!(
         message.contains("inputs")
-            && message.contains("max_heap, which counts words of 8 bytes, above 50000"),
+            && message.contains(
+                "max_heap, which counts words of 8 bytes, above 50000 (`ptc run --set max_heap=N`)"
+            ),
         "{message}"
     );
     let step = run(agent(4_000_000), json!({"rows": rows}), &mut script);
@@ -810,4 +812,54 @@ fn only_keywords_of_programs_and_fields_of_the_signature_get_underscores() {
     let mut script = Script::new([code("(return {\"a-b\" 1 \"a_b\" 2})"), code("(return {:a-b 1})")]);
     assert_eq!(run(both, json!({}), &mut script).value, json!({"a_b": 1}));
     assert!(script.told(2).contains("`a-b` and `a_b`"), "{}", script.told(2));
+}
+
+#[test]
+fn numbers_that_json_does_not_hold_are_told_as_the_program_wrote_them() {
+    for (signature, value, part, received) in [
+        ("{amount :string}", "1.50M", "amount: expected string, got decimal 1.50M", "{:amount 1.50M}"),
+        ("{amount :int}", "1.50M", "amount: expected int, got decimal 1.50M", "{:amount 1.50M}"),
+        (
+            "{amount :float}",
+            "12345678901234567890.12M",
+            "expected float, got decimal 12345678901234567890.12M (JSON has no number with all of its digits: give (double x))",
+            "{:amount 12345678901234567890.12M}",
+        ),
+        (
+            "{amount :int}",
+            "12345678901234567890123N",
+            "expected int, got int 12345678901234567890123 (an integer beyond 64 bits",
+            "{:amount 12345678901234567890123}",
+        ),
+        (
+            "{amount :int}",
+            "\"12345678901234567890.12\"",
+            "got string",
+            "{:amount \"12345678901234567890.12\"}",
+        ),
+    ] {
+        let mut script = Script::new([code(&format!("(return {{:amount {value}}})")), code("(fail 1)")]);
+        let agent = Agent::builder("Work").signature(&format!("() -> {signature}")).build().unwrap();
+        run(agent, json!({}), &mut script);
+        let told = script.told(2);
+        assert!(told.contains(part) && told.contains(received), "{signature} {value}: {told}");
+    }
+}
+
+#[test]
+fn a_program_in_a_block_without_a_tag_beside_a_tagged_one_is_not_left_out_silently() {
+    let reply =
+        |program: &str| Reply::text(format!("```clojure\n{program}\n```\nThen:\n```\n(def b (inc a))\n```"));
+    for program in ["(def a 1)", "(/ 1 0)"] {
+        let mut script = Script::new([reply(program), code("(return 1)")]);
+        let step = run(worker(), json!({}), &mut script);
+        let told = script.told(2);
+        assert!(told.starts_with("Only the block tagged clojure was run"), "{told}");
+        assert!(step.turns.unwrap()[0].fixes[0].contains("without a tag"));
+    }
+    // What a program gives is often shown beside it.
+    let shown = Reply::text("```clojure\n(def a 1)\n```\n```\n{:n 1}\n```\n```json\n[1]\n```");
+    let mut script = Script::new([shown, code("(return 1)")]);
+    run(worker(), json!({}), &mut script);
+    assert!(!script.told(2).contains("without a tag"), "{}", script.told(2));
 }

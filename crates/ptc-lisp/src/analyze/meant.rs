@@ -132,7 +132,10 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "(parse-long s) for text, (long x) for a number",
     ),
     ("number", "(parse-long s) or (parse-double s) for text"),
-    ("decimal Decimal big-decimal to-decimal", "(bigdec x)"),
+    ("decimal Decimal big-decimal bigdecimal to-decimal ->decimal", "(bigdec x)"),
+    ("chars to-chars char-seq explode", "(seq s), or (map str s)"),
+    ("Infinity infinity Inf inf", "##Inf, or ##-Inf for the smallest"),
+    ("NaN nan", "##NaN, which (NaN? x) finds"),
     ("HALF_UP", "RoundingMode/HALF_UP"),
     ("HALF_EVEN", "RoundingMode/HALF_EVEN"),
     ("HALF_DOWN", "RoundingMode/HALF_DOWN"),
@@ -284,6 +287,12 @@ const METHODS: &[(&str, &str)] = &[
     (".startswith", "(str/starts-with? s part)"),
     (".endswith", "(str/ends-with? s part)"),
     (".toISOString .isoformat", "(str date)"),
+    (".setParseBigDecimal", "(bigdec (str/replace s \",\" \"\"))"),
+    (
+        ".applyPattern .setPositivePrefix .setNegativePrefix .setPositiveSuffix .setNegativeSuffix .setMultiplier \
+         .setCurrency .setDecimalFormatSymbols .setDecimalSeparatorAlwaysShown",
+        "it into the pattern, as in (DecimalFormat. \"#,##0.00 €\"), (DecimalFormat. \"0.0%\")",
+    ),
     (".update", "(.digest digest bytes): a MessageDigest takes all its bytes at once"),
 ];
 

@@ -49,7 +49,7 @@
   "m with every value replaced by (f value)."
   {:examples [["(update-vals {:a 1 :b 2} inc)" "{:a 2, :b 3}"]]}
   [m f]
-  (check-map-first m f)
+  (check-map-first m f "write (update-vals m f), or thread with -> instead of ->>")
   (if (vector? m)
     (mapv f m)
     (with-meta (reduce* [out {} e m] (prim/assoc out (key e) (f (val e))))
@@ -59,14 +59,13 @@
   "m with every key replaced by (f key)."
   {:examples [["(update-keys {\"a\" 1} keyword)" "{:a 1}"]]}
   [m f]
-  (check-map-first m f)
+  (check-map-first m f "write (update-keys m f), or thread with -> instead of ->>")
   (with-meta (reduce* [out {} e m] (prim/assoc out (f (key e)) (val e)))
     (meta m)))
 
-(defn- check-map-first [m f]
+(defn- check-map-first [m f hint]
   (if (and (fn? m) (not (fn? f)))
-    (prim/illegal "the map comes first and the function second, but got them swapped"
-                  "thread with -> instead of ->>")))
+    (prim/illegal "the map comes first and the function second, but got them swapped" hint)))
 
 (defn merge-with
   "The entries of all maps in one; where maps have a key in common the values are combined with f,

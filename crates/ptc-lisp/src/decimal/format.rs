@@ -10,27 +10,54 @@ pub struct Pattern {
     /// What stands before and behind a number, and a negative one.
     positive: [String; 2],
     negative: [String; 2],
-    /// The least number of digits before the point.
-    least_whole: usize,
-    /// The least and the largest number of digits behind the point.
-    least_places: usize,
-    most_places: usize,
-    /// The number of digits between separators; zero for none.
-    group: usize,
+    /// How many digits there are.
+    digits: Digits,
     /// Zeros that a percent or per mille sign stands for.
     shift: i64,
     /// Whether there is a point although no digit follows.
     always_point: bool,
 }
 
-/// Longer patterns, and more places, are refused.
-const MOST_PLACES: usize = 340;
+/// How many digits a pattern shows; a formatter can change that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Digits {
+    /// The least and the largest number of digits before the point.
+    pub least_whole: usize,
+    /// Digits further to the left are left out, as Java does.
+    pub most_whole: usize,
+    /// The least number of digits behind the point.
+    pub least_places: usize,
+    /// The largest number of digits behind the point.
+    pub most_places: usize,
+    /// The number of digits between separators; zero for none.
+    pub group: usize,
+    /// Whether separators are wanted.
+    pub grouped: bool,
+}
+
+impl Default for Digits {
+    fn default() -> Self {
+        Digits {
+            least_whole: 0,
+            most_whole: usize::MAX,
+            least_places: 0,
+            most_places: 0,
+            group: 0,
+            grouped: false,
+        }
+    }
+}
+
+/// Longer patterns are refused.
+pub const MOST_PLACES: usize = 340;
 
 impl Pattern {
-    /// Reads a pattern; an empty one shows up to three places.
+    /// Reads a pattern; an empty one shows all places, and no zero before the point.
     pub fn parse(source: &str) -> Res<Pattern> {
         if source.is_empty() {
-            return Pattern::parse("#,##0.###");
+            let digits = Digits { most_places: usize::MAX, group: 3, grouped: true, ..Digits::default() };
+            let negative = ["-".to_owned(), String::new()];
+            return Ok(Pattern { digits, negative, ..Pattern::default() });
         }
         let (first, second) = halves(source);
         let mut pattern = Pattern::default();
@@ -41,7 +68,7 @@ impl Pattern {
         if rest.starts_with('E') {
             return illegal("a DecimalFormat with an exponent is not supported: use (format \"%e\" x)");
         }
-        pattern.digits(digits, source)?;
+        pattern.read_digits(digits, source)?;
         pattern.positive[1] = pattern.affix(&mut rest)?;
         if !rest.is_empty() {
             return illegal(format!("unquoted digits in the text of the pattern {:?}", excerpt(source)));
@@ -57,6 +84,16 @@ impl Pattern {
             }
         }
         Ok(pattern)
+    }
+
+    /// How many digits it shows.
+    pub fn digits(&self) -> &Digits {
+        &self.digits
+    }
+
+    /// The same with another number of digits.
+    pub fn with_digits(self, digits: Digits) -> Pattern {
+        Pattern { digits, ..self }
     }
 
     /// Takes text up to the digits: quotes make anything text, a percent sign multiplies.
@@ -93,7 +130,7 @@ impl Pattern {
     }
 
     /// Reads `#,##0.00`.
-    fn digits(&mut self, digits: &str, source: &str) -> Res<()> {
+    fn read_digits(&mut self, digits: &str, source: &str) -> Res<()> {
         let (whole, part) = match digits.split_once('.') {
             Some((whole, part)) => (whole, Some(part)),
             None => (digits, None),
@@ -108,20 +145,25 @@ impl Pattern {
         if !zeros_stand_right || !zeros_stand_left || places.contains(',') || whole.ends_with(',') {
             return illegal(format!("Malformed pattern {source:?}"));
         }
-        self.group = whole.rsplit_once(',').map_or(0, |(_, last)| last.len());
-        self.least_whole = count(whole, '0');
-        self.least_places = count(places, '0');
-        self.most_places = if digits.is_empty() { 0 } else { places.len() };
+        let group = whole.rsplit_once(',').map_or(0, |(_, last)| last.len());
+        self.digits = Digits {
+            least_whole: count(whole, '0'),
+            least_places: count(places, '0'),
+            most_places: places.len(),
+            group,
+            grouped: group > 0,
+            ..Digits::default()
+        };
         self.always_point = part.is_some_and(str::is_empty);
-        if self.least_whole.max(self.most_places) > MOST_PLACES {
+        if self.digits.least_whole.max(places.len()) > MOST_PLACES {
             return illegal(format!("a pattern may have at most {MOST_PLACES} digits"));
         }
         // Without any zero the last digit before the point is always shown.
-        if self.least_whole + self.least_places == 0
+        if self.digits.least_whole + self.digits.least_places == 0
             && (part.is_none() || count(whole, '#') > 0)
             && !digits.is_empty()
         {
-            self.least_whole = usize::from(part.is_some());
+            self.digits.least_whole = usize::from(part.is_some());
         }
         Ok(())
     }
@@ -135,7 +177,7 @@ impl Pattern {
             _ => float,
         };
         let shown = Decimal::of_float(float)?.normal();
-        let fits = shown.scale() <= i64::try_from(self.most_places).unwrap_or(i64::MAX);
+        let fits = shown.scale() <= i64::try_from(self.digits.most_places).unwrap_or(i64::MAX);
         if fits { Some(shown) } else { Decimal::exactly(float) }
     }
 
@@ -155,20 +197,23 @@ impl Pattern {
 
     /// The text of a number.
     pub fn text(&self, number: &Decimal, negative: bool, rounding: Rounding) -> Res<String> {
-        let most = i64::try_from(self.most_places).unwrap_or(i64::MAX);
+        let digits = &self.digits;
+        let most = i64::try_from(digits.most_places).unwrap_or(i64::MAX);
         let number = if number.scale() > most { number.rescaled(most, rounding)? } else { number.clone() };
         let plain = number.plain();
         let plain = plain.trim_start_matches('-');
         let (whole, part) = plain.split_once('.').unwrap_or((plain, ""));
         let part = part.trim_end_matches('0');
-        let part = format!("{part:0<least$}", least = self.least_places);
+        let part = format!("{part:0<least$}", least = digits.least_places);
         let whole = whole.trim_start_matches('0');
-        let whole = format!("{whole:0>least$}", least = self.least_whole);
+        let whole = &whole[whole.len().saturating_sub(digits.most_whole)..];
+        let whole = format!("{whole:0>least$}", least = digits.least_whole);
         // A number with neither digits before nor behind the point is a zero.
         let whole = if whole.is_empty() && part.is_empty() { "0".to_owned() } else { whole };
         let point = if part.is_empty() && !self.always_point { "" } else { "." };
         let [before, after] = if negative { &self.negative } else { &self.positive };
-        Ok(format!("{before}{}{point}{part}{after}", grouped(&whole, self.group)))
+        let group = if digits.grouped { digits.group } else { 0 };
+        Ok(format!("{before}{}{point}{part}{after}", grouped(&whole, group)))
     }
 }
 

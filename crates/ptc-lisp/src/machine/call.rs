@@ -486,6 +486,14 @@ fn not_callable(value: &Value, args: &[Value], heap: &crate::heap::Heap) -> Erro
         Value::Type(name) if heap.names.text(*name).ends_with("Exception") => {
             error.hint("write (ex-info \"message\" {}), or (Exception. \"message\") with a point")
         }
+        Value::Type(name) => {
+            let class = heap.names.text(*name);
+            let constructor = format!("{}.", class.rsplit('.').next().unwrap_or(class));
+            match registry().qualified(&constructor) {
+                Some(_) => error.hint(format!("write ({constructor} …) with a point to make one")),
+                None => error,
+            }
+        }
         Value::Time(time) if time.type_name() == "ChronoUnit" => {
             error.hint("write (.between ChronoUnit/DAYS a b)")
         }

@@ -1,7 +1,7 @@
 //! Every mistake the reader can find, each with its one message and its advice.
 
-use super::ReadLimits;
 use super::text::CHARACTER_NAMES;
+use super::{ReadLimits, number};
 use crate::decimal::MAX_SCALE;
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::ratio::MAX_DENOMINATOR_BITS;
@@ -121,6 +121,9 @@ pub(super) fn dangling_prefix(prefix: &str, span: Span, at_end: bool) -> Failure
 
 /// A map with a key that has no value. `culprit` is the form that seems to be alone.
 pub(super) fn odd_map(source: &str, opening: Span, count: usize, culprit: Span, is_key: bool) -> Failure {
+    if let Some(path) = placeholder(source, opening, culprit).filter(|_| count == 1) {
+        return unfilled(path, opening.to(culprit));
+    }
     let text = abbreviate(&source[culprit.start as usize..culprit.end as usize]);
     let (problem, hint) = if is_key {
         (format!("`{text}` has no value"), format!("add a value after `{text}`, or remove it"))
@@ -137,6 +140,34 @@ pub(super) fn odd_map(source: &str, opening: Span, count: usize, culprit: Span, 
     .hint(hint)
     .note(opening, "the map begins here")
     .into()
+}
+
+/// The name in `{{user.name}}`, as templates of prompts have it.
+fn placeholder(source: &str, opening: Span, culprit: Span) -> Option<&str> {
+    let inside = source[..opening.start as usize].ends_with('{')
+        && source[opening.start as usize..opening.end as usize] == *"{"
+        && source[culprit.end as usize..].trim_start().starts_with("}}");
+    let path = source.get(culprit.start as usize..culprit.end as usize).filter(|_| inside)?;
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    let path = path.strip_prefix("data/").or_else(|| path.strip_prefix("data.")).unwrap_or(path);
+    path.split('.').all(is_name).then_some(path)
+}
+
+/// A placeholder of a template in a program.
+fn unfilled(path: &str, span: Span) -> Failure {
+    let written = match path.split('.').collect::<Vec<_>>().as_slice() {
+        [input, field] => format!("(:{field} data/{input})"),
+        [input, fields @ ..] if !fields.is_empty() => {
+            format!("(get-in data/{input} [:{}])", fields.join(" :"))
+        }
+        _ => format!("data/{path}"),
+    };
+    parse(span, "`{{…}}` is filled in by templates of prompts; in a program it is no value")
+        .hint(format!("write {written}"))
+        .into()
 }
 
 /// `#()` inside `#()`.
@@ -352,7 +383,10 @@ pub(super) fn bad_number(fault: &NumberFault, token: &str, span: Span, limits: &
     let (message, hint) = match fault {
         NumberFault::Malformed => (
             format!("`{shown}` is not a number"),
-            "a name cannot begin with a digit; write dates and other text as a string".to_owned(),
+            match number::meant(token, limits) {
+                Some(meant) => format!("write `{}`", abbreviate(&meant)),
+                None => "a name cannot begin with a digit; write dates and other text as a string".to_owned(),
+            },
         ),
         NumberFault::TooLong => (
             format!("a number may have at most {} digits", limits.max_digits),
@@ -392,6 +426,17 @@ pub(super) fn missing_zero(token: &str, span: Span) -> Failure {
     let fixed = token.replacen('.', "0.", 1);
     parse(span, format!("`{}` is not a number: a digit must stand before the point", abbreviate(token)))
         .hint(format!("write `{}`", abbreviate(&fixed)))
+        .into()
+}
+
+/// `1,000`: a comma is blank space, so that would be the numbers 1 and 0.
+pub(super) fn grouped_digits(written: &str, span: Span) -> Failure {
+    let shown = abbreviate(written);
+    parse(span, format!("`{shown}` is more than one number: a comma is blank space"))
+        .hint(format!(
+            "write `{}`; for several numbers put a space behind the comma",
+            abbreviate(&written.replace(',', ""))
+        ))
         .into()
 }
 

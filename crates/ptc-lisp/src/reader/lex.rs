@@ -120,6 +120,11 @@ impl<'a> Lexer<'a> {
         self.cursor.take_while(|c| !ends(c));
         let token = self.written(start);
         if is_number {
+            let groups = if self.limits.data { 0 } else { number::groups(token, self.cursor.rest()) };
+            if groups > 0 {
+                self.cursor.skip_bytes(groups);
+                return Err(fault::grouped_digits(self.written(start), self.since(start)));
+            }
             number::parse(token, self.limits)
                 .map_err(|fault| fault::bad_number(&fault, token, self.since(start), self.limits))
         } else if !self.limits.data && number::lacks_zero(token) {

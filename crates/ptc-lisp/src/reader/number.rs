@@ -141,3 +141,67 @@ pub(super) fn lacks_zero(token: &str) -> bool {
     let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
     digits.strip_prefix('.').is_some_and(all_digits)
 }
+
+/// The bytes of groups of digits that go on from a number, as in `1,000`. Only those count that no list of numbers has: one
+/// of them begins with a zero.
+pub(super) fn groups(token: &str, rest: &str) -> usize {
+    let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
+    if !all_digits(digits) || digits.len() > 3 {
+        return 0;
+    }
+    let (mut bytes, mut zero) = (0, false);
+    while let Some(group) =
+        rest[bytes..].strip_prefix(',').and_then(|rest| rest.get(..3)).filter(|group| all_digits(group))
+    {
+        zero |= group.starts_with('0');
+        bytes += 1 + group.len();
+    }
+    let ends = !rest[bytes..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == ',');
+    if zero && ends { bytes } else { 0 }
+}
+
+/// The number that a token means as other languages write it: `1_000`, `10L`, `0.5f`, `1.5m`, `0b101`.
+pub(super) fn meant(token: &str, limits: &ReadLimits) -> Option<String> {
+    let plain = token.replace('_', "");
+    let digits = plain.strip_prefix(['+', '-']).unwrap_or(&plain);
+    let sign = &plain[..plain.len() - digits.len()];
+    let written = match digits.get(..2) {
+        Some("0b" | "0B") => format!("2r{}", whole_suffix(&digits[2..])),
+        Some("0o" | "0O") => format!("8r{}", whole_suffix(&digits[2..])),
+        Some("0x" | "0X") => format!("0x{}", whole_suffix(&digits[2..])),
+        _ => decimal_meant(digits)?,
+    };
+    let written = format!("{sign}{written}");
+    (written != token && parse(&written, limits).is_ok()).then_some(written)
+}
+
+fn decimal_meant(digits: &str) -> Option<String> {
+    let after = |from: usize, text: &str| from + text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = after(0, digits);
+    if digits[end..].starts_with('.') {
+        end = after(end + 1, digits);
+    }
+    if let Some(exponent) = digits[end..].strip_prefix(['e', 'E']) {
+        let signed = usize::from(exponent.starts_with(['+', '-']));
+        let behind = after(signed, exponent);
+        end += if behind > signed { 1 + behind } else { 0 };
+    }
+    let (body, suffix) = digits.split_at(end);
+    Some(match suffix.to_ascii_lowercase().as_str() {
+        "" => body.to_owned(),
+        "m" | "bd" | "dec" => format!("{body}M"),
+        "n" if all_digits(body) => format!("{body}N"),
+        "f" | "d" | "f32" | "f64" if all_digits(body) => format!("{body}.0"),
+        "f" | "d" | "f32" | "f64" => body.to_owned(),
+        _ if all_digits(body) => whole_suffix(digits).to_owned(),
+        _ => return None,
+    })
+}
+
+/// Digits without what other languages put behind integers of one size.
+fn whole_suffix(digits: &str) -> &str {
+    const SUFFIXES: &[&str] = &["ul", "ull", "ll", "l", "u", "i32", "i64", "u8", "u32", "u64", "usize"];
+    let lower = digits.to_ascii_lowercase();
+    let suffix = SUFFIXES.iter().filter(|suffix| lower.ends_with(*suffix)).map(|suffix| suffix.len()).max();
+    &digits[..digits.len() - suffix.unwrap_or(0)]
+}

@@ -218,6 +218,16 @@ impl Column {
         self.differs(bytes);
     }
 
+    /// Takes in a decimal by its digits; zeros at the end make no difference, as to `distinct`.
+    fn decimal(&mut self, text: &str) {
+        let digits = match text.contains('.') && !text.contains('E') {
+            true => text.trim_end_matches('0').trim_end_matches('.'),
+            false => text,
+        };
+        // A letter keeps it apart from texts.
+        self.number("decimal", text.parse().unwrap_or(f64::NAN), format!("{digits}M").as_bytes());
+    }
+
     /// Takes in a text of so many characters, as much of it as is known.
     fn text(&mut self, kind: &'static str, text: &str, chars: usize) {
         self.begin(kind);
@@ -354,6 +364,12 @@ impl Column {
         match view {
             View::Int(int) => self.number("int", *int as f64, &int.to_le_bytes()),
             View::Float(float) => self.number("float", *float, &float.to_bits().to_le_bytes()),
+            View::Big(text) => self.number("int", text.parse().unwrap_or(f64::NAN), text.as_bytes()),
+            View::Decimal(text) => self.decimal(text),
+            View::Keyword(name) => {
+                self.begin("keyword");
+                self.differs(format!(":{name}").as_bytes());
+            }
             View::Str { text, chars } => {
                 self.text("string", text, *chars);
                 self.cut |= !view.is_whole();
@@ -393,9 +409,17 @@ impl Column {
             let dictionary = self.dictionary.get_or_insert_default();
             dictionary.total += total;
             for (key, value) in entries {
-                let text = field_name(key).map_or_else(|| key_text(key), str::to_owned);
+                // Of a text without its quotes, which would be part of the pattern.
+                let (text, chars) = match key {
+                    View::Str { text, chars } => (text.clone(), *chars),
+                    other => {
+                        let text = field_name(other).map_or_else(|| key_text(other), str::to_owned);
+                        let chars = text.chars().count();
+                        (text, chars)
+                    }
+                };
                 dictionary.looked += 1;
-                dictionary.keys.note(beginning(&text).0, text.chars().count());
+                dictionary.keys.note(beginning(&text).0, chars);
                 dictionary.values.note_view(value, in_list, depth + LEVEL);
             }
             return;
@@ -468,16 +492,23 @@ impl Column {
         self.merged_kinds().into_iter().map(|kind| self.kind(kind, most)).collect::<Vec<_>>().join(" or ")
     }
 
-    /// The kinds, of which integers and floats together are numbers.
+    /// The kinds, of which several kinds of numbers together are numbers.
     fn merged_kinds(&self) -> Vec<&'static str> {
-        let mixed = self.kinds.contains(&"int") && self.kinds.contains(&"float");
-        let kinds = self.kinds.iter().copied().filter(|kind| !(mixed && *kind == "int"));
-        kinds.map(|kind| if mixed && kind == "float" { "number" } else { kind }).collect()
+        let is_number = |kind: &&str| ["int", "float", "decimal"].contains(kind);
+        let mixed = self.kinds.iter().filter(|kind| is_number(kind)).count() > 1;
+        let mut kinds = Vec::new();
+        for kind in self.kinds.iter().copied() {
+            let kind = if mixed && is_number(&kind) { "number" } else { kind };
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
     }
 
     fn kind(&self, kind: &'static str, most: usize) -> String {
         let more = match kind {
-            "int" | "float" | "number" => self.range.and_then(|(low, high)| range(low, high)),
+            "int" | "float" | "decimal" | "number" => self.range.and_then(|(low, high)| range(low, high)),
             "list" | "set" => {
                 return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind, most));
             }
@@ -504,8 +535,11 @@ impl Column {
             notes.push(format!("{} nil", share(self.nils, self.values)));
         }
         let distinct = self.distinct.len();
-        // Only texts and numbers are told apart.
-        let comparable = !self.kinds.iter().any(|kind| ["bool", "list", "set", "map"].contains(kind));
+        // Only texts, keywords, times and numbers are told apart.
+        let apart = |kind: &&str| {
+            ["int", "float", "decimal", "string", "keyword", "date", "time", "datetime"].contains(kind)
+        };
+        let comparable = self.kinds.iter().all(apart);
         if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values && !self.cut && comparable {
             notes.push(format!("{distinct} distinct"));
         }
@@ -696,7 +730,7 @@ fn schema_word(kind: &'static str) -> &'static str {
         "nil" => "null",
         "bool" => "boolean",
         "int" => "integer",
-        "float" => "number",
+        "float" | "decimal" => "number",
         "list" => "array",
         "map" => "object",
         other => other,

@@ -1,6 +1,6 @@
 //! What sketches say, and what they never do.
 
-use ptc_lisp::view::Bounds;
+use ptc_lisp::view::{Bounds, Part};
 use serde_json::json;
 
 use super::*;
@@ -224,4 +224,25 @@ fn narrow_ways_are_followed_to_the_columns_at_their_end() {
 fn values_of_several_kinds_are_not_counted_as_texts_are() {
     let mixed = of(&json!([1, "two", {"k": "v"}, null])).on_a_line();
     assert!(!mixed.contains("distinct") && mixed.contains("25% nil"), "{mixed}");
+}
+
+#[test]
+fn decimals_large_integers_and_keys_of_kept_values_are_told_as_those_of_inputs_are() {
+    let list = |items: &[View]| {
+        Sketch::of_view(&View::Vector(Part { items: items.to_vec(), total: items.len(), open: false })).line
+    };
+    let decimal = |text: &str| View::Decimal(text.to_owned());
+    let big = || View::Big("12345678901234567890".to_owned());
+    let text = |text: &str| View::Str { text: text.to_owned(), chars: text.chars().count() };
+    let half = [decimal("1.5"), decimal("2.5"), decimal("1.50"), decimal("2.5")];
+    assert_eq!(list(&half), "list[4] of decimal 1 … 3 (2 distinct)");
+    let mixed = [View::Int(1), decimal("2.5"), View::Int(1), decimal("2.5"), View::Float(9.5)];
+    assert_eq!(list(&mixed), "list[5] of number 1 … 10");
+    assert_eq!(list(&mixed[..4]), "list[4] of number 1 … 3 (2 distinct)");
+    assert_eq!(list(&[big(), big()]), "list[2] of int 1e19 … 1e20 (1 distinct)");
+    let words =
+        [View::Keyword("a".into()), View::Keyword("b".into()), text("c"), text("c"), text("c"), text("c")];
+    assert_eq!(list(&words), "list[6] of keyword or string \"a\" (3 distinct)");
+    let map = View::Map { entries: vec![(text("a b"), View::Int(1)), (text("c d"), View::Int(2))], total: 2 };
+    assert_eq!(Sketch::of_view(&map).line, "map from keys \"a a\" to int 1 … 2");
 }

@@ -1,11 +1,12 @@
-//! `java.text.DecimalFormat`: numbers by patterns such as `#,##0.00`, and `NumberFormat`, which knows some patterns. A formatter is a cell that holds its pattern
-//! and its rounding mode, because `.setRoundingMode` changes it.
+//! `java.text.DecimalFormat`: numbers by patterns such as `#,##0.00`, and `NumberFormat`, which knows some patterns. A formatter
+//! is a cell, because its setters change it: a vector of its pattern, its rounding mode and, once a setter changed them, its
+//! numbers of digits.
 
 use super::super::{Builtin, args, native};
 use super::big_decimal::rounding;
 use super::math_context::rounding_mode;
 use super::no_method;
-use crate::decimal::format::Pattern;
+use crate::decimal::format::{Digits, MOST_PLACES, Pattern};
 use crate::decimal::{Context, Decimal, Rounding};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -60,14 +61,9 @@ pub(super) static TABLE: &[Builtin] = &[
         ".setRoundingMode",
         "[format mode]",
         |_, args| {
-            let mode = rounding(args, 1)?;
+            let rounding = rounding(args, 1)?;
             let cell = receiver(args)?;
-            let pattern = cell.state.borrow().value.clone();
-            if let Value::Vec(body) = pattern
-                && let Some(pattern) = body.items.first()
-            {
-                cell.state.borrow_mut().value = pair(pattern.clone(), mode);
-            }
+            set(cell, Parts { rounding, ..parts(cell) });
             Ok(Value::Nil)
         },
         "Sets how a DecimalFormat rounds.",
@@ -85,14 +81,112 @@ pub(super) static TABLE: &[Builtin] = &[
                 _ => Err(no_method(args, "a MathContext or DecimalFormat")),
             },
             _ => {
-                let (_, rounding) = parts(receiver(args)?);
+                let Parts { rounding, .. } = parts(receiver(args)?);
                 Ok(rounding_mode(Context { precision: 0, rounding }))
             }
         },
         "How a MathContext or DecimalFormat rounds.",
         &[("(str (.getRoundingMode (MathContext. 3)))", "\"HALF_UP\"")],
     ),
+    native(
+        ".setMaximumFractionDigits",
+        "[format n]",
+        |heap, args| {
+            count_of(heap, args, |digits, n| {
+                digits.most_places = n;
+                digits.least_places = digits.least_places.min(n);
+            })
+        },
+        "Sets how many digits behind the point a DecimalFormat shows at most.",
+        &[(
+            r#"(let [f (NumberFormat/getInstance)] (.setMaximumFractionDigits f 1) (.format f 1234.56))"#,
+            r#""1,234.6""#,
+        )],
+    ),
+    native(
+        ".setMinimumFractionDigits",
+        "[format n]",
+        |heap, args| {
+            count_of(heap, args, |digits, n| {
+                digits.least_places = n;
+                digits.most_places = digits.most_places.max(n);
+            })
+        },
+        "Sets how many digits behind the point a DecimalFormat shows at least.",
+        &[(
+            r#"(let [f (NumberFormat/getInstance)] (.setMinimumFractionDigits f 2) (.format f 1234.5))"#,
+            r#""1,234.50""#,
+        )],
+    ),
+    native(
+        ".setMaximumIntegerDigits",
+        "[format n]",
+        |heap, args| {
+            count_of(heap, args, |digits, n| {
+                digits.most_whole = n;
+                digits.least_whole = digits.least_whole.min(n);
+            })
+        },
+        "Sets how many digits before the point a DecimalFormat shows at most; it leaves out those in front.",
+        &[(r#"(let [f (DecimalFormat. "0")] (.setMaximumIntegerDigits f 2) (.format f 1234))"#, r#""34""#)],
+    ),
+    native(
+        ".setMinimumIntegerDigits",
+        "[format n]",
+        |heap, args| {
+            count_of(heap, args, |digits, n| {
+                digits.least_whole = n;
+                digits.most_whole = digits.most_whole.max(n);
+            })
+        },
+        "Sets how many digits before the point a DecimalFormat shows at least.",
+        &[(r#"(let [f (DecimalFormat. "0")] (.setMinimumIntegerDigits f 3) (.format f 7))"#, r#""007""#)],
+    ),
+    native(
+        ".setGroupingUsed",
+        "[format wanted]",
+        |heap, args| {
+            let grouped = args[1].truthy();
+            changed(heap, args, |digits| digits.grouped = grouped)
+        },
+        "Sets whether a DecimalFormat separates groups of digits; how long they are says its pattern or .setGroupingSize.",
+        &[(
+            r##"(let [f (DecimalFormat. "#,##0.00")] (.setGroupingUsed f false) (.format f 1234.5))"##,
+            r#""1234.50""#,
+        )],
+    ),
+    native(
+        ".setGroupingSize",
+        "[format n]",
+        |heap, args| {
+            let Ok(group @ 0..=127) = usize::try_from(args::int(args, 1)?) else {
+                return args::fail(args, 1, "a number from 0 to 127");
+            };
+            changed(heap, args, |digits| digits.group = group)
+        },
+        "Sets how many digits a DecimalFormat puts between separators.",
+        &[(
+            r##"(let [f (DecimalFormat. "#,##0")] (.setGroupingSize f 2) (.format f 12345))"##,
+            r#""1,23,45""#,
+        )],
+    ),
 ];
+
+/// Changes a number of digits. As in Java no number is below zero, and 340 is the most.
+fn count_of(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits, usize)) -> Res {
+    let count = usize::try_from(args::int(args, 1)?.max(0)).map_or(MOST_PLACES, |n| n.min(MOST_PLACES));
+    changed(heap, args, |digits| change(digits, count))
+}
+
+fn changed(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits)) -> Res {
+    let cell = receiver(args)?;
+    let before = parts(cell);
+    let mut digits = before.pattern()?.digits().clone();
+    change(&mut digits);
+    heap.reserve(256)?;
+    set(cell, Parts { digits: Some(digits), ..before });
+    Ok(Value::Nil)
+}
 
 /// A formatter of `NumberFormat`, which knows the United States only.
 fn american(heap: &mut Heap, args: &[Value], pattern: &str) -> Res {
@@ -113,12 +207,15 @@ fn american(heap: &mut Heap, args: &[Value], pattern: &str) -> Res {
     Ok(state(heap, Value::str(pattern), Rounding::HalfEven))
 }
 
-fn pair(pattern: Value, rounding: Rounding) -> Value {
-    Value::vector(vec![pattern, rounding_mode(Context { precision: 0, rounding })])
+fn state(heap: &mut Heap, pattern: Value, rounding: Rounding) -> Value {
+    let parts = Parts { source: pattern, rounding, digits: None };
+    heap.cell(CellKind::Format, parts.value(), true)
 }
 
-fn state(heap: &mut Heap, pattern: Value, rounding: Rounding) -> Value {
-    heap.cell(CellKind::Format, pair(pattern, rounding), true)
+/// Replaces what a formatter holds. The old value is dropped after the borrow has ended.
+fn set(cell: &CellObj, parts: Parts) {
+    let old = std::mem::replace(&mut cell.state.borrow_mut().value, parts.value());
+    drop(old);
 }
 
 fn receiver(args: &[Value]) -> Res<&Shared<CellObj>> {
@@ -128,10 +225,63 @@ fn receiver(args: &[Value]) -> Res<&Shared<CellObj>> {
     }
 }
 
-/// The pattern and the rounding mode that a cell holds; a damaged dump may have left anything there.
-fn parts(cell: &CellObj) -> (Value, Rounding) {
+/// What a formatter holds.
+struct Parts {
+    source: Value,
+    rounding: Rounding,
+    /// The numbers of digits, where setters changed those of the pattern.
+    digits: Option<Digits>,
+}
+
+impl Parts {
+    fn value(self) -> Value {
+        let mode = rounding_mode(Context { precision: 0, rounding: self.rounding });
+        let mut items = vec![self.source, mode];
+        items.extend(self.digits.as_ref().map(digits_value));
+        Value::vector(items)
+    }
+
+    fn pattern(&self) -> Res<Pattern> {
+        let pattern = Pattern::parse(self.source.as_str().unwrap_or_default())?;
+        Ok(match &self.digits {
+            Some(digits) => pattern.with_digits(digits.clone()),
+            None => pattern,
+        })
+    }
+}
+
+fn digits_value(digits: &Digits) -> Value {
+    // Nil is no limit.
+    let number = |n: usize| i64::try_from(n).map_or(Value::Nil, Value::Int);
+    let numbers =
+        [digits.least_whole, digits.most_whole, digits.least_places, digits.most_places, digits.group];
+    let mut items: Vec<Value> = numbers.into_iter().map(number).collect();
+    items.push(Value::Bool(digits.grouped));
+    Value::vector(items)
+}
+
+/// The numbers of digits of a cell, none of them larger than a setter takes.
+fn digits_of(value: &Value) -> Option<Digits> {
+    let Value::Vec(body) = value else { return None };
+    let [least_whole, most_whole, least_places, most_places, group, grouped] = body.items.as_slice() else {
+        return None;
+    };
+    let number = |value: &Value| value.as_i64().and_then(|n| usize::try_from(n).ok());
+    let few = |value: &Value| number(value).unwrap_or(0).min(MOST_PLACES);
+    Some(Digits {
+        least_whole: few(least_whole),
+        most_whole: number(most_whole).unwrap_or(usize::MAX),
+        least_places: few(least_places),
+        most_places: number(most_places).unwrap_or(usize::MAX),
+        group: few(group),
+        grouped: grouped.truthy(),
+    })
+}
+
+/// The parts of a formatter; a damaged dump may have left anything there.
+fn parts(cell: &CellObj) -> Parts {
     let Value::Vec(body) = cell.state.borrow().value.clone() else {
-        return (Value::str(""), Rounding::HalfEven);
+        return Parts { source: Value::str(""), rounding: Rounding::HalfEven, digits: None };
     };
     let ordinal = match body.items.get(1) {
         Some(Value::Time(time)) => match **time {
@@ -140,13 +290,17 @@ fn parts(cell: &CellObj) -> (Value, Rounding) {
         },
         _ => Rounding::HalfEven as u8,
     };
-    (body.items.first().cloned().unwrap_or_default(), Rounding::at(ordinal).unwrap_or(Rounding::HalfEven))
+    Parts {
+        source: body.items.first().cloned().unwrap_or_default(),
+        rounding: Rounding::at(ordinal).unwrap_or(Rounding::HalfEven),
+        digits: body.items.get(2).and_then(digits_of),
+    }
 }
 
 /// `(.format decimal-format number)`
 pub(crate) fn format_number(heap: &mut Heap, args: &[Value]) -> Res {
-    let (source, rounding) = parts(receiver(args)?);
-    let pattern = Pattern::parse(source.as_str().unwrap_or_default())?;
+    let held = parts(receiver(args)?);
+    let (pattern, rounding) = (held.pattern()?, held.rounding);
     let words = crate::arith::words(&args[1]);
     heap.work(64 + crate::arith::digits_work(words))?;
     let decimal = match &args[1] {
