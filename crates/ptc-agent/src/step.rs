@@ -104,6 +104,9 @@ pub struct CallRecord {
     /// Calls that were refused or came from the cache are not among `Usage::tool_calls`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Whether nobody knows what it did: it may have changed something, and its program ended before the answer came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outcome_unknown: bool,
     /// Whether `result` is a preview of something longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub result_truncated: bool,
@@ -168,8 +171,8 @@ impl UpstreamCall {
             Some(Ok(fault)) => failed(text(fault, "reason"), text(fault, "message")),
             Some(Err(message)) => failed(None, Some(message.clone())),
             None => {
-                let unknown = record.error.as_ref().filter(|error| error.starts_with("outcome unknown"));
-                failed(unknown.map(|_| "outcome_unknown".to_owned()), record.error.clone())
+                let unknown = record.outcome_unknown.then(|| "outcome_unknown".to_owned());
+                failed(unknown, record.error.clone())
             }
         }
     }

@@ -19,6 +19,7 @@ use ptc_upstream::runtime::{Begun, NewEffect};
 use serde_json::{Value as Json, json};
 
 use crate::engine::pulse::patience;
+use crate::events;
 pub use crate::under_way::{Announcing, CallKey};
 use crate::under_way::{CallsInFlight, HOLDS, Process};
 
@@ -250,6 +251,16 @@ pub struct HeldJournal {
     /// What the program was told when it ran before.
     before: BTreeMap<String, Json>,
     told: Mutex<ToldLog>,
+    /// The request that it was begun for before, until it is known whether it goes on.
+    again: Mutex<Option<BegunAgain>>,
+}
+
+/// A request under a key that comes again and did not end.
+#[derive(Debug)]
+struct BegunAgain {
+    who: String,
+    tool: String,
+    key: String,
 }
 
 /// The server of calls of the server's own tools, as the journal names it.
@@ -312,6 +323,25 @@ impl HeldJournal {
             held,
             before: before.into_iter().map(|seen| (seen.identity, seen.answer)).collect(),
             told: Mutex::new(ToldLog { bytes, ..ToldLog::default() }),
+            again: Mutex::default(),
+        }
+    }
+
+    /// Notes that the program is of a request that was begun before and did not end.
+    pub fn begun_again(&self, who: &str, tool: &str, key: &str) {
+        let [who, tool, key] = [who, tool, key].map(str::to_owned);
+        *self.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(BegunAgain { who, tool, key });
+    }
+
+    /// Tells operators, once, whether a request that was begun before is carried out now.
+    pub fn goes_on(&self, carried_out: bool) {
+        let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match again {
+            Some(BegunAgain { who, tool, key }) if carried_out => {
+                events::request_taken_over(&who, &tool, &key)
+            }
+            Some(BegunAgain { who, tool, key }) => events::request_stale(&who, &tool, &key),
+            None => {}
         }
     }
 

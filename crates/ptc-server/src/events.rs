@@ -85,6 +85,11 @@ engine_events! {
         tool: &str, "the tool of this server";
         key: &str, "its key";
     }
+    WARN false request_stale: "A request under a key that was begun and did not end came again and cannot go on as it began; nothing was sent for it.", {
+        who: &str, "whose request it is";
+        tool: &str, "the tool of this server";
+        key: &str, "its key";
+    }
     ERROR false store_down: "The store does not answer any more.", {
         error: &str, "what it said, if anything";
     }

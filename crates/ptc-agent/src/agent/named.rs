@@ -84,7 +84,7 @@ options! {
         |o, v| into(&mut o.memory_limit, optional(v, positive));
     "memory_strategy", "strict or rollback", Kind::Choice(&["strict", "rollback"]), "rollback", "Whether definitions beyond the limit end the run, or are taken back and the model is told.",
         |o, v| into(&mut o.memory_strategy, read(v, "must be strict or rollback"));
-    "pmap_timeout", "milliseconds", Kind::Positive, "5000", "Time of one parallel branch.",
+    "pmap_timeout", "milliseconds", Kind::Positive, "5000", "Time of each call that a branch of `pmap` or `pcalls` makes; that of the tool goes before.",
         |o, v| into(&mut o.pmap_timeout_ms, positive(v));
     "pmap_max_concurrency", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "16", "Tool calls of one program at once.",
         |o, v| into(&mut o.pmap_max_concurrency, optional(v, positive));

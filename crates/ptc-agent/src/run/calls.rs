@@ -65,6 +65,9 @@ pub(crate) struct Slot {
     pub shown: usize,
     /// Not started yet: calls that change the world wait for those before them.
     pub held: bool,
+    /// Whether a branch of `pmap` or `pcalls` makes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_branch: bool,
     /// Its span and the one around it, for events; empty before it is told of.
     #[serde(default)]
     pub span: (String, String),
@@ -150,6 +153,7 @@ pub(super) fn slot(id: u64, native_id: &str, name: &str, args: Json, now: u64) -
         preview: None,
         shown: 0,
         held: true,
+        in_branch: false,
         span: Default::default(),
         consent: None,
     }
@@ -266,14 +270,13 @@ fn dispatch(
     tool: &std::sync::Arc<Tool>,
     born: &mut Vec<Birth>,
 ) {
-    let (layer, several) = (batch.layer, batch.slots.len() > 1);
+    let layer = batch.layer;
     let slot = &mut batch.slots[at];
     match &tool.body {
         Body::Function(_) => {
             // They are with what is asked until the answer comes: large ones are there once.
             let args = slot.record.args.take();
-            // A branch of a `pmap` has its own time.
-            let branch = (several && layer == Layer::Program).then(|| node.agent.options().pmap_timeout_ms);
+            let branch = slot.in_branch.then(|| node.agent.options().pmap_timeout_ms);
             let timeout_ms = tool.timeout_ms.or(branch);
             let once = tool.answers != Answers::Upstream && !tool.may_repeat(&args);
             let what = What::Tool { slot: at, tool: tool.name.clone(), args, timeout_ms, once };
@@ -534,12 +537,13 @@ pub(super) fn ended_without(call: &str) -> String {
     ptc_lisp::outcome_unknown(call, None, WHY, "look before it is made again")
 }
 
-/// What is said of a call whose program ended first.
-pub(super) fn unanswered(node: &Node, tool: &str, args: &Json) -> String {
-    match may_have_changed(node, tool, args) {
-        true => ended_without(&shown(node, tool, args)),
+/// Notes in the record of a call that its program ended first.
+pub(super) fn leave_unanswered(node: &Node, record: &mut CallRecord) {
+    record.outcome_unknown = may_have_changed(node, &record.name, &record.args);
+    record.error = Some(match record.outcome_unknown {
+        true => ended_without(&shown(node, &record.name, &record.args)),
         false => "not answered before the end".to_owned(),
-    }
+    });
 }
 
 /// Notes a call of an upstream for the step.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Answer, Call, Step, ValueKind};
+use ptc_lisp::machine::{Answer, Call, Machine, Step, ValueKind};
 use ptc_lisp::{Error, ErrorKind, Limits, Position};
 use ptc_signature::keys;
 use serde_json::{Value as Json, json};
@@ -263,9 +263,12 @@ fn make_calls(node: &mut Node, shared: &mut Shared, asked: Vec<Call>, born: &mut
     let State::Program(after) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
     // Agents that the program waits for need fuel too.
     settle_fuel(node, shared);
+    let of_branches = node.sandbox.machine.as_deref().map(Machine::calls_of_branches).unwrap_or_default();
     let mut batch = Batch::new(Layer::Program, shared.now);
     for call in asked {
-        batch.slots.push(calls::slot(call.id, "", &call.tool, call.args, shared.now));
+        let in_branch = of_branches.contains(&call.id);
+        let slot = calls::slot(call.id, "", &call.tool, call.args, shared.now);
+        batch.slots.push(Slot { in_branch, ..slot });
     }
     batch.span.clone_from(&node.book.spans.program);
     if batch.slots.len() > 1 {
@@ -556,7 +559,7 @@ pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
             if let Some(args) = shared.asked_with(node.id, at) {
                 slot.record.args = args;
             }
-            slot.record.error = Some(calls::unanswered(node, &slot.record.name, &slot.record.args));
+            calls::leave_unanswered(node, &mut slot.record);
             calls::note_upstream(node, &slot);
         }
         node.book.draft.tool_calls.push(shared.recorded(slot.record));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ptc_agent::model::{Llm, Output, Reply};
 use ptc_agent::typed::tool;
 use ptc_agent::{
-    Agent, AgentRun, Ask, AskKind, Builder, Effect, LlmTool, Need, Profile, RunOptions, Step, Supply, Tool,
+    Agent, AgentRun, Answers, Ask, AskKind, Builder, Effect, LlmTool, Need, Profile, RunOptions, Step,
+    Supply, Tool,
 };
 use ptc_signature::Mode;
 use serde_json::{Value as Json, json};
@@ -272,6 +273,65 @@ fn effects_native_calls_run_at_the_same_time_unless_they_change_something() {
         assert_eq!(asked.len(), together, "{effect:?}");
         let AskKind::Tool { timeout_ms, .. } = asked[0].kind else { panic!("{asked:?}") };
         assert_eq!(timeout_ms, Some(70), "drivers hold it");
+    }
+}
+
+#[test]
+fn every_call_of_a_branch_has_the_time_of_branches_and_no_other_call_has() {
+    let program = |form: &str| code(&form.replace("CALL", "(tool/echo {:n 1})"));
+    for (form, steps) in [
+        ("(pmap (fn [_] CALL) [1])", vec![vec![Some(70)]]),
+        ("(pmap (fn [_] CALL) [1 2])", vec![vec![Some(70); 2]]),
+        ("(pcalls (fn [] CALL CALL))", vec![vec![Some(70)], vec![Some(70)]]),
+        ("(do (pmap inc [1 2]) CALL)", vec![vec![None]]),
+        ("(mapv (fn [_] CALL) [1 2])", vec![vec![None], vec![None]]),
+    ] {
+        let agent = agent().tool(echo()).set("pmap_timeout", &json!(70)).build().unwrap();
+        let mut run = AgentRun::new(Arc::new(agent), RunOptions::new(scripted()), 0);
+        let id = asks(&mut run)[0].id;
+        run.supply(id, Supply::Model(Ok(program(form))));
+        for expected in steps {
+            let asked = asks(&mut run);
+            let times: Vec<_> = asked
+                .iter()
+                .map(|ask| match ask.kind {
+                    AskKind::Tool { timeout_ms, .. } => timeout_ms,
+                    _ => panic!("{form}: {ask:?}"),
+                })
+                .collect();
+            assert_eq!(times, expected, "{form}");
+            asked.iter().for_each(|ask| run.supply(ask.id, Supply::Tool(Ok(json!({"n": 1})))));
+        }
+    }
+}
+
+/// Whoever reads the account of a run is told the same as its model.
+#[test]
+fn writes_that_the_time_of_a_program_cuts_off_are_listed_as_unknown() {
+    let put = || Tool::new("call", |_| json!({"ok": true})).answers(Answers::Upstream);
+    for (tool, is_unknown) in [(put(), true), (put().effect(Effect::Read), false)] {
+        let agent = agent().tool(tool).timeout_ms(100).build().unwrap();
+        let mut run = AgentRun::new(Arc::new(agent), RunOptions::new(scripted()), 0);
+        let id = asks(&mut run)[0].id;
+        let program = code("(tool/call {:server \"crm\" :tool \"put\" :args {}})");
+        run.supply(id, Supply::Model(Ok(program)));
+        assert!(matches!(asks(&mut run)[0].kind, AskKind::Tool { .. }));
+        let step = loop {
+            match run.next(150) {
+                Need::Asks(asks) => run.supply(asks[0].id, Supply::Model(Ok(code("(return 1)")))),
+                Need::Done(step) => break step,
+                Need::Busy => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        let call = &step.upstream_calls[0];
+        let reason = is_unknown.then_some("outcome_unknown");
+        assert_eq!(
+            (&*call.tool, &*call.status, call.reason.as_deref()),
+            ("put", "error", reason),
+            "{step:#?}"
+        );
+        assert_eq!(step.trace()[0].tool_calls[0].outcome_unknown, is_unknown, "{step:#?}");
     }
 }
 

@@ -1,5 +1,8 @@
 //! Tool calls as a host sees them that answers without JSON: what the machine holds, in place.
 
+use std::collections::BTreeSet;
+
+use super::fiber::{Fiber, State};
 use super::{Call, Machine, Pending, ProgramEnd};
 use crate::error::Error;
 use crate::heap::Heap;
@@ -72,6 +75,16 @@ impl<'m> Asked<'m> {
 }
 
 impl Machine {
+    /// The numbers of the calls that branches of `pmap` and `pcalls` wait for.
+    pub fn calls_of_branches(&self) -> BTreeSet<u64> {
+        let fibers = self.fibers.iter().filter_map(Option::as_deref).chain([&self.fiber]);
+        let of_branch = |fiber: &Fiber| match fiber.state {
+            State::Waiting { call, .. } if fiber.parent.is_some() => Some(call),
+            _ => None,
+        };
+        fibers.filter_map(of_branch).collect()
+    }
+
     /// Answers a tool call with a value: numbers, texts, and collections of them. Keywords are names of
     /// this machine. Like other answers it must fit the memory that is left.
     pub fn answer_value(&mut self, id: u64, value: Value) -> Result<(), Error> {

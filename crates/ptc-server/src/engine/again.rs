@@ -20,7 +20,10 @@ pub fn as_before(
 ) -> Result<Program, Box<Answered>> {
     let Some(journal) = &signals.journal else { return Ok(program) };
     match journal.begun_with(program.seed, now_ms(), &basis()) {
-        Some((seed, clock_ms)) => Ok(program.seed(seed).clock_ms(clock_ms)),
+        Some((seed, clock_ms)) => {
+            journal.goes_on(true);
+            Ok(program.seed(seed).clock_ms(clock_ms))
+        }
         None => Err(Box::new(stale("what it began with, its session or what it may use, has changed since"))),
     }
 }
@@ -32,6 +35,7 @@ pub fn first_time(signals: &Signals) -> Result<(), Box<Answered>> {
     if journal.seen(BEGUN).is_some() {
         return Err(Box::new(stale("its planner would write another program")));
     }
+    journal.goes_on(true);
     journal.saw(BEGUN, json!({}));
     Ok(())
 }

@@ -247,14 +247,13 @@ impl Engine {
             false => None,
         };
         let shelf = parts.store.clone().map(|store| Shelf::new(store, settings.resource_bytes));
-        let health = Arc::<Health>::default();
-        let pulse = parts.store.clone().map(|store| Pulse::of(store, health.clone()));
+        let pulse = parts.store.clone().map(|store| Pulse::of(store, Arc::<Health>::default()));
         let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
         let recordings = Recordings::open(&settings, &redactor).map_err(StartError::Settings)?;
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
-            watched: parts.store.clone().map(|store| watch::watched(store, health)),
+            watched: parts.store.clone().map(|store| watch::watched(store)),
             page: settings
                 .approval_page
                 .clone()

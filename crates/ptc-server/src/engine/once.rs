@@ -33,7 +33,6 @@ use super::tickets::{Decided, Which};
 use super::tools::Tool;
 use super::{Answered, Engine, Handled, fixed, resources};
 use crate::effects::{Held, HeldJournal, StoreJournal, call_scope, request_scope};
-use crate::events;
 
 /// How often what is older is looked for.
 pub const SWEEP: Duration = Duration::from_secs(10 * 60);
@@ -351,22 +350,23 @@ impl Engine {
             Came::Before(kept) => return last_reply(once, caller, key, kept).await,
             Came::Not(answered) => return Ok(*answered),
         };
-        if again {
-            events::request_taken_over(&caller.principal, tool.name(), key);
-        }
         let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
-            Ok(journal) => Some(journal),
+            Ok(journal) => journal,
             Err(why) => return Ok(not_begun(&why)),
         };
+        if again {
+            journal.begun_again(&caller.principal, tool.name(), key);
+        }
         let scoped = Signals {
             cancel: signals.cancel.child_token(),
             scope: Some(scope.as_str().into()),
             claim: Some((lease, hash.as_str().into())),
-            journal,
+            journal: Some(journal.clone()),
             ..signals.clone()
         };
         let handling = async {
             let answered = self.handle(caller, tool, args, &scoped).await?;
+            journal.goes_on(answered.reason.as_deref() != Some(Reason::REQUEST_STALE.name));
             Ok::<_, CallError>(self.stale_with_made(once, &scope, answered).await)
         };
         Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
@@ -596,10 +596,7 @@ fn recalled(mut kept: Json) -> Handled {
         }
     });
     let (content, is_error) = (content.collect(), reply["is_error"] == true);
-    let mut structured = Some(reply["structured"].take()).filter(|structured| !structured.is_null());
-    if let Some(Json::Object(fields)) = &mut structured {
-        fields.insert("recalled".to_owned(), true.into());
-    }
+    let structured = Some(reply["structured"].take()).filter(|structured| !structured.is_null());
     let approval = approval(&mut reply["approval"]);
     let reply = Reply { content, structured, is_error, approval, recalled: true };
     Ok(Answered::new(reply, kept["reason"].as_str()))

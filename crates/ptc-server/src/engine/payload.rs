@@ -3,6 +3,7 @@
 use ptc_agent::{DISCOVERY_BYTES, page_text};
 use ptc_upstream::ledger::{LedgerEntry, Status};
 use ptc_upstream::metrics::{Returned, ptc_metrics};
+use ptc_upstream::model::Reason;
 use serde_json::{Map, Value as Json};
 
 use super::api::ResourceLink;
@@ -130,16 +131,26 @@ pub fn too_long(value: &Json, most: usize, kept: bool) -> String {
 const SUMMARY: (usize, usize, usize) = (3, 80, 600);
 
 /// What upstreams had answered before a program failed, in a block that it cannot end. Errors that the message has are not
-/// said again.
+/// said again. Of a call whose outcome is unknown the whole message is there: its end says by which identity people find it.
 pub fn upstream_summary(calls: &[LedgerEntry], message: &str) -> Option<String> {
     const TAG: &str = UNTRUSTED;
     let (most, preview, bytes) = SUMMARY;
-    let told = calls.iter().filter_map(|call| match (call.status, &call.overview, &call.error) {
-        (Status::Ok, Some(seen), _) => Some((call, seen.preview.as_str())),
-        (Status::Error, _, Some(error)) if !message.contains(error.as_str()) => Some((call, error.as_str())),
-        _ => None,
+    let is_unknown = |call: &LedgerEntry| call.reason == Some(Reason::OutcomeUnknown);
+    // They come first, and take no room from the others.
+    let (unknown, others): (Vec<_>, Vec<_>) = calls.iter().partition(|call| is_unknown(call));
+    let bytes = bytes
+        + unknown.iter().take(most).filter_map(|call| call.error.as_ref()).map(String::len).sum::<usize>();
+    let told = unknown.into_iter().chain(others).filter_map(|call| {
+        match (call.status, &call.overview, &call.error) {
+            (Status::Ok, Some(seen), _) => Some((call, seen.preview.as_str())),
+            (Status::Error, _, Some(error)) if !message.contains(error.as_str()) => {
+                Some((call, error.as_str()))
+            }
+            _ => None,
+        }
     });
     let line = |(call, text): (&LedgerEntry, &str)| {
+        let preview = if is_unknown(call) { text.len() } else { preview };
         let text = harmless(&cut(text, preview).replace(['\n', '\r'], " "));
         format!("{}/{} {}: {text}", call.server, call.tool, status_name(call.status))
     };
@@ -161,5 +172,40 @@ fn status_name(status: Status) -> &'static str {
     match status {
         Status::Ok => "ok",
         Status::Error => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_the_whole_of_what_is_unknown_before_all_else() {
+        let call = |reason: Reason, error: String| LedgerEntry {
+            server: "crm".to_owned(),
+            tool: "put".to_owned(),
+            status: Status::Error,
+            duration_ms: 1,
+            result_bytes: None,
+            oversize: false,
+            reason: Some(reason),
+            error: Some(error),
+            recalled: false,
+            unsent: false,
+            effect: "write",
+            args_hash: String::new(),
+            overview: None,
+        };
+        let unknown = |n: usize| {
+            format!("outcome unknown: crm/put {n} {}; its identity is c0ffee{n}", "why ".repeat(80))
+        };
+        let mut calls: Vec<_> =
+            (0..5).map(|n| call(Reason::Timeout, format!("late {n} {}", "x".repeat(200)))).collect();
+        calls.extend((0..2).map(|n| call(Reason::OutcomeUnknown, unknown(n))));
+        let told = upstream_summary(&calls, "the program took longer").expect("a summary");
+        let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("crm/put error: ")).collect();
+        assert_eq!(lines.len(), 3, "{told}");
+        assert!(lines[0].ends_with("c0ffee0") && lines[1].ends_with("c0ffee1"), "{told}");
+        assert!(lines[2].contains("late 0") && lines[2].len() < 120, "{told}");
     }
 }

@@ -47,18 +47,19 @@ struct Inner<T> {
     fresh: Duration,
     /// Since when it is being asked.
     asking: Mutex<Option<Instant>>,
-    /// Whether the store is there, for all who ask it.
-    health: Arc<Health>,
+    /// What is told of the store, if the question is whether it takes changes.
+    health: Option<Arc<Health>>,
     /// When it was last asked to the end, and what it answered.
     last: watch::Sender<Option<(Instant, Option<T>)>>,
 }
 
-/// Whether a store answers, told once for each change.
+/// Whether a store takes changes, told once for each change of that. Only who asks for just that decides it: a store whose file is
+/// gone can still be read.
 #[derive(Debug, Default)]
 pub struct Health {
     /// Since when it is away.
     away: Mutex<Option<Instant>>,
-    /// When it answered last, whatever it was asked.
+    /// When it answered last.
     answered: Mutex<Option<Instant>>,
 }
 
@@ -99,7 +100,7 @@ impl Health {
 impl Pulse<()> {
     /// Whether a store takes changes.
     pub fn of(store: Arc<Store>, health: Arc<Health>) -> Pulse<()> {
-        Pulse::asking(store, health, FRESH, |store| store.answers().map_err(|error| error.to_string()))
+        Pulse::with(store, Some(health), FRESH, |store| store.answers().map_err(|error| error.to_string()))
     }
 }
 
@@ -107,7 +108,15 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
     /// Of a store that is asked this, and not again for a while.
     pub fn asking(
         store: Arc<Store>,
-        health: Arc<Health>,
+        fresh: Duration,
+        question: fn(&Arc<Store>) -> Result<T, String>,
+    ) -> Pulse<T> {
+        Pulse::with(store, None, fresh, question)
+    }
+
+    fn with(
+        store: Arc<Store>,
+        health: Option<Arc<Health>>,
         fresh: Duration,
         question: fn(&Arc<Store>) -> Result<T, String>,
     ) -> Pulse<T> {
@@ -127,7 +136,9 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         match tokio::time::timeout(left, answers.changed()).await {
             Ok(Ok(())) => answers.borrow().as_ref().and_then(|(_, answered)| answered.clone()),
             _ => {
-                self.0.health.silent(since);
+                if let Some(health) = &self.0.health {
+                    health.silent(since);
+                }
                 None
             }
         }
@@ -135,7 +146,9 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
 
     /// Asks again whether a store is back that was away, and asks one whose file is not in its place; else nothing is asked.
     pub async fn look_again(&self) {
-        if self.0.health.is_away() || self.0.store.is_in_place().is_err() {
+        if self.0.health.as_ref().is_some_and(|health| health.is_away())
+            || self.0.store.is_in_place().is_err()
+        {
             self.answer().await;
         }
     }
@@ -151,9 +164,10 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         let inner = self.0.clone();
         tokio::task::spawn_blocking(move || {
             let answered = (inner.question)(&inner.store);
-            match &answered {
-                Ok(_) => inner.health.answered(),
-                Err(error) => inner.health.failed(error),
+            match (&inner.health, &answered) {
+                (None, _) => {}
+                (Some(health), Ok(_)) => health.answered(),
+                (Some(health), Err(error)) => health.failed(error),
             }
             *inner.asking.lock().unwrap_or_else(PoisonError::into_inner) = None;
             inner.last.send_replace(Some((Instant::now(), answered.ok())));
@@ -185,6 +199,26 @@ mod tests {
         assert_eq!(pulse.answer().await, None, "nobody waits for it once more");
         *pulse.0.asking.lock().expect("nobody panics") = None;
         assert_eq!(pulse.answer().await, Some(()), "until it answers again");
+    }
+
+    /// What can be read of a store whose file is gone says nothing of that.
+    #[tokio::test]
+    async fn only_the_question_whether_it_takes_changes_says_that_a_store_is_away_or_back() {
+        let store = Arc::new(Store::open(":memory:").expect("a store"));
+        let health = Arc::<Health>::default();
+        let changes = |answer: fn(&Arc<Store>) -> Result<(), String>| {
+            Pulse::with(store.clone(), Some(health.clone()), Duration::ZERO, answer)
+        };
+        let (gone, back) = (changes(|_| Err("its file is gone".to_owned())), changes(|_| Ok(())));
+        let reads = Pulse::asking(store.clone(), Duration::ZERO, |_| Ok(1));
+        let fails = Pulse::<()>::asking(store.clone(), Duration::ZERO, |_| Err("no such table".to_owned()));
+        for (pulse, away) in [(&gone, true), (&back, false), (&gone, true)] {
+            pulse.answer().await;
+            for _ in 0..2 {
+                assert_eq!((reads.answer().await, fails.answer().await), (Some(1), None));
+                assert_eq!(health.is_away(), away);
+            }
+        }
     }
 
     #[tokio::test]

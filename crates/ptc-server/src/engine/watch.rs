@@ -7,7 +7,7 @@ use ptc_store::Store;
 use ptc_store::effects::Effects;
 use ptc_store::tickets::Tickets;
 
-use super::pulse::{Health, Pulse};
+use super::pulse::Pulse;
 use super::reason::Reason;
 use super::{Engine, Snapshot};
 
@@ -24,8 +24,8 @@ pub struct StoreCounts {
 }
 
 /// Watches a store. It is asked for each scrape; those that come at the same time share a question.
-pub fn watched(store: Arc<Store>, health: Arc<Health>) -> Watched {
-    Pulse::asking(store, health, Duration::ZERO, counted)
+pub fn watched(store: Arc<Store>) -> Watched {
+    Pulse::asking(store, Duration::ZERO, counted)
 }
 
 fn counted(store: &Arc<Store>) -> Result<StoreCounts, String> {

@@ -1,8 +1,10 @@
 //! Where two recordings part: the first thing that differs, by value.
 
+use ptc_agent::tape::Given;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::measured::Measured;
 use super::{Call, Recording};
 
 /// Where a difference is.
@@ -34,24 +36,40 @@ pub struct Difference {
 }
 
 /// The first difference of two recordings, in the order in which things happened. Clocks do not count, and neither does what
-/// a recording lacks that was cut off.
+/// was measured (`measured.rs`), nor what a recording lacks that was cut off.
 pub fn first_difference(left: &Recording, right: &Recording) -> Option<Difference> {
-    let between = |place: Place, left: &Json, right: &Json| {
-        let (path, left, right) = parts(left, right)?;
+    let mut measured = Measured::default();
+    let mut between = |place: Place, left: &Json, right: &Json, in_failure: bool| {
+        let same = &mut |left: &str, right: &str| measured.same(left, right, in_failure);
+        let (path, left, right) = parts_by(left, right, same)?;
         Some(Difference { place, path, left, right })
     };
-    between(Place::Beginning, &left.head.subject, &right.head.subject)
-        .or_else(|| calls(left, right, &between))
+    between(Place::Beginning, &left.head.subject, &right.head.subject, false)
+        .or_else(|| calls(left, right, &mut between))
         .or_else(|| match left.is_cut_off() || right.is_cut_off() {
             true => None,
-            false => between(Place::End, &ended(left), &ended(right)),
+            false => between(Place::End, &ended(left), &ended(right), has_failed(left)),
         })
+}
+
+/// Whether a run failed.
+fn has_failed(recording: &Recording) -> bool {
+    recording.end.as_ref().is_some_and(|end| !end.step["fail"].is_null())
+}
+
+/// Whether an answer is a failure, in which durations and times stand that were measured.
+fn is_failure(given: &Given) -> bool {
+    match given {
+        Given::Refusal(_) | Given::Error(_) | Given::Lost(_) => true,
+        Given::Value(value) | Given::Answer(value) => value["ok"] == false,
+        Given::Reply(_) | Given::Decision(_) => false,
+    }
 }
 
 fn calls(
     left: &Recording,
     right: &Recording,
-    between: &dyn Fn(Place, &Json, &Json) -> Option<Difference>,
+    between: &mut dyn FnMut(Place, &Json, &Json, bool) -> Option<Difference>,
 ) -> Option<Difference> {
     let (left_cut, right_cut) = (left.is_cut_off(), right.is_cut_off());
     for number in 1..=left.tape.asked().max(right.tape.asked()) {
@@ -65,12 +83,13 @@ fn calls(
                 return Some(Difference { place: Place::Missing(number), path: String::new(), left, right });
             }
         };
-        let asked = between(Place::Asked(number), &json_of(&left.question), &json_of(&right.question));
+        let asked = between(Place::Asked(number), &json_of(&left.question), &json_of(&right.question), false);
         // Calls of one step are answered in any order, so later ones may have answers.
         let is_open = left.given.is_none() && left_cut || right.given.is_none() && right_cut;
+        let failed = [&left, &right].iter().all(|call| call.given.as_ref().is_some_and(is_failure));
         let answered = || match is_open {
             true => None,
-            false => between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given)),
+            false => between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given), failed),
         };
         if let Some(found) = asked.or_else(answered) {
             return Some(found);
@@ -92,16 +111,25 @@ pub(super) fn json_of(value: &impl Serialize) -> Json {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// The first place where two values differ. What was read as JSON is not deeper than its reader allows.
+/// The first place where two values differ.
 pub(super) fn parts(left: &Json, right: &Json) -> Option<(String, Json, Json)> {
+    parts_by(left, right, &mut |left, right| left == right)
+}
+
+/// The same where some texts say the same. What was read as JSON is not deeper than its reader allows.
+fn parts_by(
+    left: &Json,
+    right: &Json,
+    same: &mut dyn FnMut(&str, &str) -> bool,
+) -> Option<(String, Json, Json)> {
     if left == right {
         return None;
     }
-    let inside = |key: &str, left: Option<&Json>, right: Option<&Json>| {
+    let mut inside = |key: &str, left: Option<&Json>, right: Option<&Json>| {
         let key = key.replace('~', "~0").replace('/', "~1");
         match (left, right) {
             (Some(left), Some(right)) => {
-                parts(left, right).map(|(path, left, right)| (format!("/{key}{path}"), left, right))
+                parts_by(left, right, same).map(|(path, left, right)| (format!("/{key}{path}"), left, right))
             }
             (left, right) => Some((
                 format!("/{key}"),
@@ -121,6 +149,7 @@ pub(super) fn parts(left: &Json, right: &Json) -> Option<(String, Json, Json)> {
                 (one, other) => inside(key, one, other),
             })
         }
+        (Json::String(a), Json::String(b)) if same(a, b) => None,
         _ => Some((String::new(), left.clone(), right.clone())),
     }
 }

@@ -11,6 +11,7 @@
 mod against;
 mod diff;
 mod entries;
+mod measured;
 mod play;
 mod program;
 mod shelf;

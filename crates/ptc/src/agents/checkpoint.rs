@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_runner::{Answer, Journal, LostCall, Reason, Step, Waiting, waiting};
-use ptc_server::effects::StoreJournal;
+use ptc_server::effects::{Announcing, StoreJournal};
 use ptc_store::Store;
 use ptc_store::effects::Gap;
 use ptc_store::runs::{Ending, KeptRun, ListedRun, NewAnswer, Run, RunError, Runs, Status};
@@ -154,19 +154,10 @@ impl Checkpoints {
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// Begins to keep a run from its beginning on: calls of its upstreams are written down before they are made.
+    /// Begins to keep a run whose calls of upstreams are written down beside it.
     pub fn begin(&self, title: &str, mission: &Mission) -> anyhow::Result<Keeper> {
-        self.begin_with(title, mission, true)
-    }
-
-    /// Begins to keep a run that was stopped. Its calls so far were written down nowhere.
-    pub fn begin_late(&self, title: &str, mission: &Mission) -> anyhow::Result<Keeper> {
-        self.begin_with(title, mission, false)
-    }
-
-    fn begin_with(&self, title: &str, mission: &Mission, journalled: bool) -> anyhow::Result<Keeper> {
         let mut origin = serde_json::to_value(mission).context("the mission cannot be written")?;
-        origin[JOURNALLED] = journalled.into();
+        origin[JOURNALLED] = true.into();
         let run = self.runs.begin(title, &origin)?;
         self.keeper(run)
     }
@@ -193,8 +184,7 @@ impl Checkpoints {
             Status::Finished => Findings::default(),
             _ => findings::of(self.journal.effects(), waits(id, &kept, &unanswered(&kept)), repeat)?,
         };
-        let resume = self.command(id);
-        Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept, found))
+        Ok((self.keeper_with(run, lock), kept, found))
     }
 
     /// How many calls of a run may have changed something and have no answer.
@@ -213,8 +203,12 @@ impl Checkpoints {
 
     fn keeper(&self, run: Run) -> anyhow::Result<Keeper> {
         let lock = self.lock(run.id())?;
-        let resume = self.command(run.id());
-        Ok(Keeper { run, resume, journal: self.journal.clone(), _lock: lock })
+        Ok(self.keeper_with(run, lock))
+    }
+
+    fn keeper_with(&self, run: Run, lock: Lock) -> Keeper {
+        let (resume, journal) = (self.command(run.id()), self.journal.clone());
+        Keeper { run, resume, _announcing: journal.announce(), journal, _lock: lock }
     }
 
     /// Where the runs are kept.
@@ -272,7 +266,8 @@ fn waits<'w>(run: &'w str, kept: &KeptRun, calls: &'w [Waiting]) -> Waits<'w> {
     Waits { run, calls, since: kept.changed_at, journalled }
 }
 
-/// What is noted beside the mission of a run whose calls of upstreams have rows from the first one on.
+/// What is noted beside the mission of a run whose calls of upstreams have rows: from the first one on, or, if it was kept when
+/// it was stopped, those without an answer.
 const JOURNALLED: &str = "calls_journalled";
 
 /// The folder that is meant if none is named.
@@ -312,6 +307,8 @@ pub struct Keeper {
     pub resume: String,
     /// Where its calls are written down.
     pub journal: StoreJournal,
+    /// Says which of them are under way.
+    _announcing: Announcing,
     _lock: Lock,
 }
 

@@ -1,11 +1,12 @@
 //! Conducts a mission from its beginning, or from where it was kept, to its end: progress, Ctrl-C, the journal,
 //! and what is printed.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in};
+use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in, waiting};
 use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{Checkpoints, Keeper};
 use super::consent::Terminal;
+use super::lent::RunCalls;
 use super::mission::{Mission, ReadyMission};
 use super::progress::Progress;
 use super::show::{self, Shown};
@@ -74,12 +76,13 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     if let Some(keeper) = &keeper {
         progress.say(&format!("run {}", keeper.id()));
         if let Some(upstreams) = &ready.upstreams {
-            upstreams.keep(keeper.id(), keeper.journal.clone());
+            upstreams.calls().keep(keeper.id(), keeper.journal.clone(), &BTreeSet::new())?;
         }
     }
     let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes(&ready.agent));
     notes.iter().flatten().for_each(|note| progress.say(note));
     let left = Arc::new(Left::default());
+    let calls = ready.upstreams.as_ref().map(|upstreams| upstreams.calls().clone());
     let (shown, watched) = (progress.clone(), watching.clone());
     let around = Surroundings {
         subscriber: Some(Arc::new(move |event| {
@@ -87,7 +90,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
             watched.event(event);
         })),
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
-        on_stop: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
+        on_stop: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent), calls)),
         tape: watching.tape(),
         approver: Terminal::open(&progress),
         ..Surroundings::default()
@@ -143,10 +146,15 @@ async fn drive(ready: &ReadyMission, options: RunOptions, from: From, around: Su
 struct Left(Mutex<Option<Result<Keeper, String>>>);
 
 impl Left {
-    /// Keeps a run in the usual folder.
-    fn keep(self: Arc<Self>, mission: Mission, title: String) -> Checkpoint {
+    /// Keeps a run in the usual folder, with its calls of upstreams.
+    fn keep(self: Arc<Self>, mission: Mission, title: String, calls: Option<Arc<RunCalls>>) -> Checkpoint {
         let keep = move |bytes: &[u8]| -> anyhow::Result<Keeper> {
-            let keeper = Checkpoints::open(None)?.begin_late(&title, &mission)?;
+            let keeper = Checkpoints::open(None)?.begin(&title, &mission)?;
+            if let Some(calls) = &calls {
+                let waits = waiting(bytes)?.into_iter().map(|waits| waits.id).collect();
+                // First, so that no call of a run that is kept passes for one that was never made.
+                calls.keep(keeper.id(), keeper.journal.clone(), &waits)?;
+            }
             keeper.state(bytes).map_err(anyhow::Error::msg)?;
             Ok(keeper)
         };

@@ -1,16 +1,18 @@
 //! What the file of an agent names and the command brings: preludes, and upstreams, which programs call with
 //! `tool/call` and ask about with `tool/servers`, `dir`, `doc` and `apropos`.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptc_runner::upstreams::{Caps, Policy, Runtime};
 use ptc_runner::{Agent, AgentFile, Tool, upstreams};
 use ptc_server::effects::StoreJournal;
+use ptc_store::effects as stored;
 use ptc_system::environment::is_secret_name;
 use ptc_upstream::config::Config;
 use ptc_upstream::credentials::Secrets;
-use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect, RuntimeOptions, SnapshotMode};
+use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect, RuntimeOptions, SnapshotMode, identity_prefix};
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
@@ -49,39 +51,119 @@ pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
 #[derive(Debug)]
 pub struct AgentUpstreams {
     lent: upstreams::Upstreams,
-    journal: Arc<Journal>,
+    calls: Arc<RunCalls>,
     /// What there is to say about the configuration.
     notes: Vec<String>,
 }
 
-/// The journal of a run's calls, once it is known where the run is kept. A call is never made under the identity of an
-/// earlier one: what became of those is told when the run goes on (`findings.rs`).
+/// The journal of a run's calls: beside the run, or in memory until the run is kept, if it ever is. A call is never made
+/// under the identity of an earlier one: what became of those is told when the run goes on (`findings.rs`).
 #[derive(Debug, Default)]
-struct Journal(OnceLock<(String, StoreJournal)>);
+pub struct RunCalls {
+    /// Where the run is kept, and the scope of its calls there.
+    kept: OnceLock<(String, StoreJournal)>,
+    /// Its calls by their identities, while it is not kept.
+    made: Mutex<BTreeMap<String, MadeCall>>,
+}
 
-impl EffectJournal for Journal {
+/// A call that is not written down.
+#[derive(Debug)]
+struct MadeCall {
+    server: String,
+    tool: String,
+    /// Its arguments, with secrets covered.
+    args: Json,
+    begun_ms: i64,
+    answered: bool,
+}
+
+impl RunCalls {
+    /// Writes calls down beside the run, from now on before they are made. Of those before, the ones are written down that
+    /// have no answer, or whose answers the run has not: it waits for these asks.
+    pub fn keep(&self, run: &str, journal: StoreJournal, waits: &BTreeSet<u64>) -> anyhow::Result<()> {
+        // No call begins meanwhile.
+        let mut made = self.made();
+        let scope = scope(run);
+        let waits: Vec<String> = waits.iter().copied().map(identity_prefix).collect();
+        let is_open = |identity: &str, call: &MadeCall| {
+            !call.answered || waits.iter().any(|prefix| identity.starts_with(prefix))
+        };
+        for (identity, call) in made.iter().filter(|(identity, call)| is_open(identity, call)) {
+            let MadeCall { server, tool, args, begun_ms, .. } = call;
+            journal.effects().found_open(
+                &scope,
+                &stored::NewEffect { identity, server, tool, args },
+                *begun_ms,
+            )?;
+        }
+        made.clear();
+        // A run is kept in one place.
+        let _ = self.kept.set((scope, journal));
+        Ok(())
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeMap<String, MadeCall>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the run is kept; else its calls in memory, which stays so while they are looked at.
+    fn place(&self) -> Result<(&str, &StoreJournal), MutexGuard<'_, BTreeMap<String, MadeCall>>> {
+        let made = self.made();
+        self.kept.get().map(|(scope, journal)| (&**scope, journal)).ok_or(made)
+    }
+}
+
+impl EffectJournal for RunCalls {
     fn begin(&self, _: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
-        self.0.get().map_or(Ok(Begun::Fresh), |(scope, journal)| journal.begin(scope, call))
+        match self.place() {
+            Ok((scope, journal)) => journal.begin(scope, call),
+            Err(mut made) => {
+                let (server, tool) = (call.server.to_owned(), call.tool.to_owned());
+                let (args, begun_ms) = (call.args.clone(), ptc_host::now_ms());
+                let call_made = MadeCall { server, tool, args, begun_ms, answered: false };
+                made.insert(call.identity.to_owned(), call_made);
+                Ok(Begun::Fresh)
+            }
+        }
     }
 
     fn done(&self, _: &str, identity: &str, answer: &Json) -> Result<(), String> {
-        self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
+        match self.place() {
+            Ok((scope, journal)) => journal.done(scope, identity, answer)?,
+            Err(mut made) => made.get_mut(identity).into_iter().for_each(|call| call.answered = true),
+        }
+        Ok(())
     }
 
     fn begun_ms(&self, _: &str, identity: &str) -> Option<i64> {
-        self.0.get().and_then(|(scope, journal)| journal.begun_ms(scope, identity))
+        match self.place() {
+            Ok((scope, journal)) => journal.begun_ms(scope, identity),
+            Err(made) => made.get(identity).map(|call| call.begun_ms),
+        }
+    }
+
+    fn under_way(&self, _: &str, identity: &str, is: bool) {
+        if let Some((scope, journal)) = self.kept.get() {
+            journal.under_way(scope, identity, is);
+        }
     }
 
     fn holds(&self) -> Option<Duration> {
-        self.0.get().and_then(|(_, journal)| journal.holds())
+        self.kept.get().and_then(|(_, journal)| journal.holds())
     }
 
     fn unsent(&self, _: &str, identity: &str) -> Result<(), String> {
-        self.0.get().map_or(Ok(()), |(scope, journal)| journal.unsent(scope, identity))
+        match self.place() {
+            Ok((scope, journal)) => journal.unsent(scope, identity),
+            Err(mut made) => {
+                made.remove(identity);
+                Ok(())
+            }
+        }
     }
 
     fn lists(&self) -> bool {
-        self.0.get().is_some()
+        self.kept.get().is_some()
     }
 
     fn is_numbered(&self) -> bool {
@@ -92,11 +174,6 @@ impl EffectJournal for Journal {
 /// The scope of the calls of a run.
 pub fn scope(run: &str) -> String {
     format!("run:{run}")
-}
-
-/// The run that a scope is of, if it is one.
-pub fn run_of(scope: &str) -> Option<&str> {
-    scope.strip_prefix("run:")
 }
 
 impl AgentUpstreams {
@@ -112,12 +189,12 @@ impl AgentUpstreams {
         };
         let runtime = Runtime::start(&config, secrets, options).await;
         let runtime = runtime.map_err(|error| file.wrong(FIELD, error.to_string()))?;
-        let journal = Arc::new(Journal::default());
+        let calls = Arc::new(RunCalls::default());
         // Identities of one process are none of another.
         let unique = format!("{}:{:?}", std::process::id(), std::time::SystemTime::now());
         let lent = upstreams::Upstreams::new(runtime, caps(), Policy::open());
         let notes = config.notes.iter().map(ToString::to_string).collect();
-        Ok(Some(AgentUpstreams { lent: lent.journalled(unique, journal.clone()), journal, notes }))
+        Ok(Some(AgentUpstreams { lent: lent.journalled(unique, calls.clone()), calls, notes }))
     }
 
     /// What people should know before a run of an agent begins.
@@ -125,10 +202,9 @@ impl AgentUpstreams {
         self.notes.iter().cloned().chain(self.lent.notes(agent)).collect()
     }
 
-    /// Writes calls that may change something down beside the run.
-    pub fn keep(&self, run: &str, journal: StoreJournal) {
-        // There is one run.
-        let _ = self.journal.0.set((scope(run), journal));
+    /// The calls of the run that may change something.
+    pub fn calls(&self) -> &Arc<RunCalls> {
+        &self.calls
     }
 
     /// The same servers for another run, which is kept elsewhere.

@@ -209,6 +209,73 @@ fn calls_of_a_run_that_goes_on_are_marked_and_cannot_be_settled() {
     assert_eq!(world.run(&["effects", "settle", identity, "looked", "--checkpoint", "m"]).0, 0);
 }
 
+/// Nobody waits for such a call any more: whatever its program does next, people can look and settle it.
+#[test]
+fn a_call_that_was_given_up_is_not_under_way_while_its_run_goes_on() {
+    let world = World::start("given-up");
+    let put =
+        |key: &str| format!("(tool/call {{:server \"world\" :tool \"put\" :args {{:key {key} :value 1}}}})");
+    agent(&world, &format!("(return (do (pmap (fn [k] {}) [\"a\"]) (:ok {})))", put("k"), put("\"b\"")));
+    world.write("agent.toml", &format!("{}pmap_timeout = 300\n", world.read("agent.toml")));
+    world.hold(&["came a", "came b"]);
+    let mut running = start(&world, "m");
+    until(&world, &mut running, "came b");
+    let mut open = Vec::new();
+    eventually("the first call is given up", || {
+        open = world.gaps(&["--checkpoint", "m"]);
+        open.iter().any(|gap| gap["under_way"] == false)
+    });
+    let told: Vec<_> = open.iter().map(|gap| (&gap["args"]["key"], &gap["under_way"])).collect();
+    assert_eq!(told, [(&json!("a"), &json!(false)), (&json!("b"), &json!(true))], "{open:?}");
+    for (gap, code) in open.iter().zip([0, 2]) {
+        let identity = gap["identity"].as_str().expect("text");
+        assert_eq!(
+            world.run(&["effects", "settle", identity, "looked", "--checkpoint", "m"]).0,
+            code,
+            "{gap}"
+        );
+    }
+    world.hold(&[]);
+    let output = running.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "true\n");
+    assert!(world.gaps(&["--checkpoint", "m"]).is_empty(), "one was settled, and one answered");
+}
+
+/// It was kept nowhere before, and its call is known all the same.
+#[test]
+fn a_run_that_is_stopped_tells_of_the_write_that_was_in_flight() {
+    for signal in ["-TERM", "-INT"] {
+        let world = World::start(&format!("stopped{signal}"));
+        agent(
+            &world,
+            "(def first (:ok (tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})))
+             (return (:reason (tool/call {:server \"world\" :tool \"put\" :args {:key \"b\" :value 1}})))",
+        );
+        world.hold(&["came b"]);
+        let mut command = world.command(&["run", "agent.toml", "--quiet"]);
+        let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        world.wait_for("came b");
+        let sent = std::process::Command::new("kill").args([signal, &running.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+        let output = running.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{told}");
+        let open = world.gaps(&[]);
+        let calls: Vec<_> = open.iter().map(|gap| (&gap["args"]["key"], &gap["under_way"])).collect();
+        assert_eq!(calls, [(&json!("b"), &json!(false))], "{open:?}");
+        let identity = open[0]["identity"].as_str().expect("text");
+        let (code, _, err) = world.run(&["effects", "settle", identity, "looked", "--did-not-happen"]);
+        assert_eq!(code, 0, "{err}");
+        world.hold(&[]);
+        let (_, runs, _) = world.run(&["runs", "--json"]);
+        let run: Value = serde_json::from_str(&runs).expect("one run");
+        let (code, out, err) = world.run(&["resume", run["run"].as_str().expect("text"), "--quiet"]);
+        assert_eq!((code, out.as_str()), (0, "null\n"), "{err}");
+        assert_eq!((world.count("came a"), world.count("came b")), (1, 2), "it was made again, as was found");
+        assert!(world.gaps(&[]).is_empty());
+    }
+}
+
 /// A run never goes on from an older state than it had.
 #[test]
 fn a_run_whose_log_is_damaged_does_not_go_on_unless_somebody_accepts_that() {

@@ -374,7 +374,7 @@ fn calls_are_settled_by_age_and_server_but_not_while_they_are_under_way() {
         assert_eq!((code, out.as_str()), (0, settled), "{flags:?}: {err}");
     }
     let (code, out, _) = world.run(&["effects", "--upstream", "world"]);
-    assert_eq!((code, out.as_str()), (0, "every such call that was begun has its answer\n"));
+    assert_eq!((code, out.as_str()), (0, "every such call that was written down has its answer\n"));
     for (args, part) in [
         (&["effects", "settle", "looked"][..], "say what you found"),
         (&["effects", "settle", "3f2a", "looked", "--all"], "name one call by its identity, or several"),

@@ -5,9 +5,9 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
@@ -129,7 +129,7 @@ fn reached(to: SocketAddr, id: &str) -> usize {
 /// What clients saw.
 #[derive(Default)]
 struct Seen {
-    acknowledged: AtomicUsize,
+    acknowledged: Progress,
     cut_off: AtomicUsize,
     cut_off_but_kept: AtomicUsize,
 }
@@ -143,7 +143,7 @@ fn change(to: SocketAddr, id: &str, number: usize, seen: &Seen) {
     eventually(&format!("{number} is there"), || match call(to, "lisp_session_eval", arguments.clone()) {
         Some(told) if told["status"] == "ok" => {
             assert_eq!(told["result"], format!("user=> {number}"), "an answer was forgotten: {told}");
-            seen.acknowledged.fetch_add(1, Ordering::SeqCst);
+            seen.acknowledged.one_more();
             true
         }
         Some(told) if told["reason"] != "outcome_unknown" => {
@@ -171,7 +171,6 @@ fn killed_in_the_middle(place: &str, servers: usize) {
     balancer.serve(&running);
     let (to, seen, ids) = (balancer.address, Seen::default(), Mutex::new(Vec::new()));
     let next = AtomicUsize::new(0);
-    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| {
@@ -197,14 +196,14 @@ fn killed_in_the_middle(place: &str, servers: usize) {
         scope.spawn(|| {
             for (share, killed) in [(1, 1), (2, servers), (3, servers)] {
                 let due = count * CHANGES * share / 4;
-                eventually_or_done(&done, || seen.acknowledged.load(Ordering::SeqCst) >= due);
+                seen.acknowledged.wait_for(due);
                 running.iter_mut().take(killed).for_each(|server| *server = None);
                 running.iter_mut().take(killed).for_each(|server| *server = start());
                 balancer.serve(&running);
             }
         });
         let ended: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
-        done.store(true, Ordering::SeqCst);
+        seen.acknowledged.end();
         assert!(ended.iter().all(Result::is_ok), "a client found something wrong");
     });
     let load = begun.elapsed();
@@ -223,7 +222,7 @@ fn killed_in_the_middle(place: &str, servers: usize) {
     eprintln!(
         "{count} sessions on {servers} server(s): {} changes acknowledged and there, {} cut off by kills (of those {} \
          kept whole, the others not at all), load took {} s, all {} s",
-        all(&seen.acknowledged),
+        seen.acknowledged.count(),
         all(&seen.cut_off),
         all(&seen.cut_off_but_kept),
         load.as_secs(),
@@ -231,10 +230,34 @@ fn killed_in_the_middle(place: &str, servers: usize) {
     );
 }
 
-/// Without a bound of its own: how long all of the load takes depends on its size, and each of its steps has one.
-fn eventually_or_done(done: &AtomicBool, holds: impl Fn() -> bool) {
-    while !holds() && !done.load(Ordering::SeqCst) {
-        std::thread::sleep(Duration::from_millis(5));
+/// How much was done, for whoever waits for more.
+#[derive(Default)]
+struct Progress {
+    /// How much, and whether that is all.
+    state: Mutex<(usize, bool)>,
+    moved: Condvar,
+}
+
+impl Progress {
+    fn one_more(&self) {
+        self.state.lock().unwrap().0 += 1;
+        self.moved.notify_all();
+    }
+
+    fn end(&self) {
+        self.state.lock().unwrap().1 = true;
+        self.moved.notify_all();
+    }
+
+    fn count(&self) -> usize {
+        self.state.lock().unwrap().0
+    }
+
+    /// Waits for so much, or the end, without a bound of its own: how long all of the load takes depends on its size, and each
+    /// of its steps has one.
+    fn wait_for(&self, due: usize) {
+        let is_short = |(count, is_over): &mut (usize, bool)| *count < due && !*is_over;
+        drop(self.moved.wait_while(self.state.lock().unwrap(), is_short).unwrap());
     }
 }
 

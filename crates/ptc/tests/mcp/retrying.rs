@@ -228,9 +228,6 @@ pub fn request(tool: &str, arguments: Json, key: Option<&str>) -> Json {
 pub fn plain(result: &Json) -> Json {
     let mut result = result.clone();
     result["_meta"] = Json::Null;
-    if let Some(shown) = result["structuredContent"].as_object_mut() {
-        shown.remove("recalled");
-    }
     result
 }
 

@@ -177,7 +177,8 @@ fn a_server_whose_file_is_gone_is_not_ready_makes_no_calls_and_says_so_once() {
     assert_eq!((made("a").as_str(), ready(), is_up()), ("user=> :ok", 200, true));
     std::fs::rename(file("server.db"), file("away.db")).expect("it moves");
     eventually("the store is away", || ready() == 503);
-    assert!(!is_up());
+    // What can be read does not bring it back, however often somebody asks.
+    assert!((0..20).all(|_| !is_up() && ready() == 503));
     assert_ne!(made("b"), "user=> :ok");
     std::fs::rename(file("away.db"), file("server.db")).expect("it moves");
     eventually("the store is back", || ready() == 200);

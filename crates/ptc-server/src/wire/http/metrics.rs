@@ -95,9 +95,8 @@ pub async fn metrics(
             |token: &str| (http.tokens.find(token).is_some() || http.tokens.is_admin(token)).then_some(());
         http.token(Door::Mcp, &peer, &headers, known)?;
     }
-    let stored = http.engine.stored().await;
     // A store that can be read and takes no changes is not up.
-    let is_up = stored.is_some_and(|counts| counts.is_some()) && http.engine.store_answers().await;
+    let (stored, is_up) = tokio::join!(http.engine.stored(), http.engine.store_answers());
     let page = page(&http, stored, is_up);
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response())
 }

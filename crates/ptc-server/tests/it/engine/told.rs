@@ -181,6 +181,41 @@ async fn an_outcome_that_becomes_unknown_and_a_request_that_is_taken_over_are_to
     assert_eq!(taken, [json!({"who": "ulla", "tool": "lisp_eval", "key": "k"})]);
 }
 
+/// A request that comes again and cannot go on as it began is not carried out, and not told of as if it were.
+#[tokio::test]
+async fn a_request_that_is_stale_is_told_as_such() {
+    let (lines, wanda) = (Lines::listen(), Caller::new("wanda", Transport::Stdio));
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let (runtime, waiting) = crm_that_counts().await;
+    let parts = Parts { runtime: Some(runtime), effects: Some(StoreJournal::new(store)), ..Parts::default() };
+    let settings = with_sessions(Profile::Debug, settings::SessionSettings::default());
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    let started = engine.call(&wanda, "lisp_session_start", args(json!({})), Signals::default()).await;
+    let id = object(&started.expect("a reply"))["session_id"].clone();
+    let given = |program: &str| args(json!({"session_id": id, "program": program}));
+    let program = "(:ok (tool/call {:server \"crm\" :tool \"put\" :args {:n 1}}))
+                   (:ok (tool/call {:server \"crm\" :tool \"get\" :args {:wait 1}}))";
+    let cancel = CancellationToken::new();
+    let keyed = |cancel: &CancellationToken| Signals {
+        request_key: Some("k".to_owned()),
+        cancel: cancel.clone(),
+        ..Signals::default()
+    };
+    let (_, ()) =
+        tokio::join!(engine.call(&wanda, "lisp_session_eval", given(program), keyed(&cancel)), async {
+            until_waiting(&waiting, 1).await;
+            cancel.cancel();
+        });
+    let changed = engine.call(&wanda, "lisp_session_eval", given("(def y 2)"), Signals::default()).await;
+    assert!(changed.is_ok_and(|reply| !reply.is_error));
+    let again =
+        engine.call(&wanda, "lisp_session_eval", given(program), keyed(&CancellationToken::new())).await;
+    assert_eq!(object(&again.expect("a reply"))["reason"], "request_stale");
+    assert_eq!(lines.of("request_taken_over", &wanda), [] as [Json; 0]);
+    let told = json!({"who": "wanda", "tool": "lisp_session_eval", "key": "k"});
+    assert_eq!(lines.of("request_stale", &wanda), [told]);
+}
+
 /// Without a store nothing lists such calls but the log.
 #[tokio::test]
 async fn an_outcome_that_becomes_unknown_is_told_without_a_store_too() {

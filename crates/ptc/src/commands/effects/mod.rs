@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::eval::ignore_closed_pipe;
 use super::{asked_store, open_existing, undamaged};
-use crate::agents::{Checkpoints, STORE, run_of, usual as usual_runs};
+use crate::agents::{Checkpoints, STORE, usual as usual_runs};
 use crate::exit::Outcome;
 use crate::plans::store::{Unseen, elsewhere};
 use crate::terminal::{self, errln, plain};
@@ -259,16 +259,14 @@ fn gaps(journals: &OpenedJournals) -> anyhow::Result<Vec<Listed>> {
 
 fn add(all: &mut Vec<Listed>, opened: &OpenedJournal) -> anyhow::Result<()> {
     let OpenedJournal { journal, runs, .. } = opened;
-    // A run that goes on has a lock, which goes with its process.
-    let is_held =
-        |gap: &Gap| runs.as_ref().is_some_and(|runs| run_of(&gap.scope).is_some_and(|run| runs.is_held(run)));
     let gaps = journal.gaps().map_err(anyhow::Error::msg)?;
     // Afterwards: a call that ended in between has its answer, which no settling changes.
     let told: BTreeSet<_> = journal.calls_under_way().map_err(anyhow::Error::msg)?.into_iter().collect();
     for gap in gaps.into_iter().filter(|gap| opened.has(&gap.scope)) {
-        let under_way = is_held(&gap) || told.contains(&(gap.scope.clone(), gap.identity.clone()));
+        let under_way = told.contains(&(gap.scope.clone(), gap.identity.clone()));
         all.push(Listed { journal: journal.clone(), gap, under_way });
     }
+    // Of runs that go on: their calls of own tools have rows only when nobody waits for the answers any more.
     for gap in runs.as_ref().map_or(Ok(Vec::new()), Checkpoints::calls_under_way)? {
         all.push(Listed { journal: journal.clone(), gap, under_way: true });
     }
@@ -283,7 +281,7 @@ fn list(place: &JournalPlace, which: &WhichCalls, as_json: bool) -> anyhow::Resu
     if lines.is_empty() && !as_json {
         let such = if which.any() { "every such call" } else { "every call" };
         let seen = if journals.unseen.is_empty() { "" } else { ", where that can be looked up" };
-        lines.push(format!("{such} that was begun has its answer{seen}"));
+        lines.push(format!("{such} that was written down has its answer{seen}"));
     }
     print(&lines)?;
     let looked = journals.outcome();
