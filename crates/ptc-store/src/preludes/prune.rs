@@ -19,8 +19,10 @@ pub struct Pruned {
     pub id: String,
     /// The version.
     pub version: i64,
-    /// Bytes of its source and metadata.
+    /// Bytes of its source and metadata, which count for the bound of the store.
     pub bytes: i64,
+    /// Bytes of its source, as they are told of every version.
+    pub source_bytes: i64,
 }
 
 impl Preludes {
