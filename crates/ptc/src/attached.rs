@@ -81,6 +81,7 @@ impl UpstreamArgs {
             snapshot: snapshot.map(|(_, mode)| *mode).unwrap_or_default(),
             keep_failing: false,
             in_background: false,
+            keeps_up: false,
             head_start: Duration::ZERO,
             shapes: shapes::default_file(path),
             catalogs: None,

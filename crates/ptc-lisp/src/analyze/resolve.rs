@@ -188,7 +188,7 @@ impl Analyzer<'_> {
         }
         let calls_upstreams = tools.iter().any(|tool| tool == UPSTREAM) && !self.world.is_private(UPSTREAM);
         let may_be_server = ns.chars().all(|c| c.is_lowercase() || c.is_numeric() || matches!(c, '-' | '_'));
-        if !calls_upstreams || !may_be_server {
+        if !calls_upstreams || !(may_be_server || self.is_server_in_other_letters(ns)) {
             return None;
         }
         self.meant_server(ns, local)
@@ -334,7 +334,7 @@ impl Analyzer<'_> {
     /// A hint for an undefined name. A tool that the program is granted itself comes before tools of upstreams.
     fn hint_for(&self, undefined: &Undefined, near: &suggest::Near) -> Option<String> {
         let granted = crate::prelude::granted_as(&near.tools, &undefined.name).is_some();
-        let word = || self.other_word(&undefined.name);
+        let word = || self.bare_server(&undefined.name).or_else(|| self.other_word(&undefined.name));
         let upstream = if granted { None } else { self.bare_tool(&undefined.name).or_else(word) };
         upstream.or_else(|| suggest::for_undefined(undefined, near))
     }

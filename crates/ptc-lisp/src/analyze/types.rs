@@ -324,3 +324,14 @@ fn with_fields(at: At, method: &Form, fields: &[Form]) -> Result<Form> {
     let body = at.bind(bindings, rest[1..].iter().cloned());
     Ok(at.list(vec![name.clone(), rest[0].clone(), body]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_that_programs_may_name_have_a_package() {
+        let is_a_record = |class: &&str| crate::builtins::full_name(class).starts_with("user.");
+        assert_eq!(CLASSES.iter().copied().filter(is_a_record).collect::<Vec<_>>(), [""; 0]);
+    }
+}

@@ -204,6 +204,26 @@ impl Analyzer<'_> {
         }
     }
 
+    /// What to write for the name of a server that stands alone, as if it were a function.
+    pub(super) fn bare_server(&self, name: &str) -> Option<String> {
+        /// So many tools are named.
+        const NAMED: usize = 8;
+        let servers = self.world.servers()?;
+        let in_other_letters = || servers.iter().find(|(known, _)| letters(known) == letters(name));
+        let (server, tools) = servers.find(name).or_else(in_other_letters)?;
+        let call = match self.is_taken(server) {
+            true => upstream_call(server, "TOOL"),
+            false => format!("({server}/TOOL {{…}})"),
+        };
+        let lists = lists_tools(server);
+        let of = match tools {
+            None | Some([]) => lists,
+            Some(tools) if tools.len() <= NAMED => format!("its tools are {}", tools.join(", ")),
+            Some(tools) => format!("its tools are {} and more; {lists}", tools[..NAMED].join(", ")),
+        };
+        Some(format!("{server} is an upstream server: write {call}; {of}"))
+    }
+
     /// What to write for names that other clients of servers have for looking at servers and for calling them.
     pub(super) fn other_word(&self, name: &str) -> Option<String> {
         self.world.tools().filter(|tools| tools.iter().any(|tool| tool == UPSTREAM))?;
@@ -252,6 +272,12 @@ impl Analyzer<'_> {
         self.manifest.fail_with(error);
     }
 
+    /// Whether there is a server whose name has the same words, in capitals for instance: `GitHub` for `github`.
+    pub(super) fn is_server_in_other_letters(&self, ns: &str) -> bool {
+        let mut names = self.world.servers().into_iter().flat_map(Servers::iter).map(|(name, _)| name);
+        names.any(|name| letters(name) == letters(ns))
+    }
+
     /// The server that may have been meant by an unknown namespace, or all that there are.
     pub(super) fn meant_server(&self, ns: &str, local: &str) -> Option<String> {
         /// So many servers are named.
@@ -292,6 +318,11 @@ fn no_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean :tool \"{best}\"? ")).unwrap_or_default();
     Error::new(ErrorKind::Runtime, message).hint(format!("{near}{}", lists_tools(server)))
+}
+
+/// What is the same in all ways to write a name.
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
 /// How to see the tools of a server, whatever its name is.
@@ -404,6 +435,27 @@ mod tests {
         machine.set_servers(Arc::new(Servers::new([("data".to_owned(), Some(vec!["ping".to_owned()]))])));
         let error = machine.load("(data/ping)").expect_err("there is no such input");
         assert!(error.hint.is_some_and(|hint| hint.contains(&upstream_call("data", "ping"))));
+    }
+
+    #[test]
+    fn a_server_in_other_letters_or_without_a_tool_is_told_with_what_to_write() {
+        let many: Vec<String> = (0..12).map(|number| format!("tool_{number:02}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let servers: [(&str, &[&str]); 4] =
+            [("tick", &["add", "echo"]), ("my_hub", &many), ("empty", &[]), ("set", &["x"])];
+        for (program, told) in [
+            ("(Tick/echo {:text 1})", "did you mean tick/echo?"),
+            ("(TICK/echo)", "did you mean tick/echo?"),
+            ("(MyHub/tool_00)", "did you mean my_hub/tool_00?"),
+            ("(tick 1)", "tick is an upstream server: write (tick/TOOL {…}); its tools are add, echo"),
+            ("(Tick {:a 1})", "write (tick/TOOL {…}); its tools are add, echo"),
+            ("(map my-hub [1])", "tool_06, tool_07 and more; (dir 'my_hub) lists its tools"),
+            ("(empty-one 1) (Empty 1)", "write (empty/TOOL {…}); (dir 'empty) lists its tools"),
+        ] {
+            let hint = hint(program, &servers);
+            assert!(hint.contains(told), "{program}: {hint}");
+        }
+        assert!(!hint("(Tock/echo)", &servers[1..]).contains("did you mean"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! classes (an integer for Long and Integer, a one-character string for Character) all are listed.
 
 use super::exceptions::parent;
+use super::registry;
 use crate::value::text::is_character;
 use crate::value::{CellKind, Time, Value};
 
@@ -145,8 +146,8 @@ pub(super) fn supertypes(class: &str) -> Vec<&'static str> {
 const PACKAGES: &[Row] = &[
     (
         "java.lang.",
-        "String Long Integer Double Float Boolean Character Number Object Class Exception RuntimeException Error \
-         Throwable ArithmeticException ClassCastException IllegalArgumentException IllegalStateException \
+        "String Long Integer Double Float Boolean Character Number Object Class Math CharSequence Comparable Iterable \
+         Exception RuntimeException Error StackOverflowError Throwable ArithmeticException ClassCastException IllegalArgumentException IllegalStateException \
          NullPointerException IndexOutOfBoundsException NumberFormatException UnsupportedOperationException \
          StringIndexOutOfBoundsException AssertionError InterruptedException",
     ),
@@ -154,20 +155,55 @@ const PACKAGES: &[Row] = &[
     ("java.text.", "DecimalFormat NumberFormat Format"),
     ("java.util.", "Date UUID Map List Set Collection NoSuchElementException"),
     ("java.util.regex.", "Pattern"),
-    ("java.time.", "LocalDate LocalDateTime LocalTime Instant Duration ZonedDateTime Period"),
+    ("clojure.core.", "Inst"),
+    (
+        "java.time.",
+        "LocalDate LocalDateTime LocalTime Instant Duration ZonedDateTime OffsetDateTime Period ZoneId DayOfWeek Month \
+         YearMonth Year DateTimeException",
+    ),
+    ("java.time.temporal.", "ChronoUnit"),
     ("java.time.format.", "DateTimeParseException DateTimeFormatter"),
     (
         "clojure.lang.",
         "Keyword Symbol Atom Volatile Delay BigInt Ratio LazySeq Cons MapEntry Var Reduced Range ExceptionInfo \
          ArityException PersistentVector PersistentArrayMap PersistentHashMap PersistentHashSet PersistentList \
-         PersistentTreeMap PersistentTreeSet IPersistentMap IPersistentVector IPersistentSet IPersistentList",
+         PersistentTreeMap PersistentTreeSet PersistentQueue IPersistentMap IPersistentVector IPersistentSet \
+         IPersistentList IPersistentCollection ISeq Sequential Seqable Associative Counted Indexed Fn IFn AFn IDeref Named \
+         IMapEntry IRecord IExceptionInfo",
     ),
 ];
 
-/// The name of a class with its package; records belong to the program.
+/// The package of a class; none of a record, which belongs to the program.
+fn package(simple: &str) -> Option<&'static str> {
+    let is_in = |(_, names): &&Row| names.split_whitespace().any(|name| name == simple);
+    PACKAGES.iter().find(is_in).map(|(package, _)| *package)
+}
+
+/// The name of a class with its package.
 pub(crate) fn full_name(simple: &str) -> String {
-    let package = PACKAGES.iter().find(|(_, names)| names.split_whitespace().any(|name| name == simple));
-    format!("{}{simple}", package.map_or("user.", |(package, _)| package))
+    format!("{}{simple}", package(simple).unwrap_or("user."))
+}
+
+/// What to write where a class is called as if it were a function: its constructor, or one of its functions.
+pub(crate) fn instead_of_calling(class: &str) -> String {
+    /// Functions that make a value of a class, or are the best known of it.
+    const USUAL: [&str; 6] = ["parse", "of", "valueOf", "parseInt", "parseLong", "abs"];
+    if package(class).is_none() {
+        return format!("a record is made with (->{class} …) or (map->{class} {{…}})");
+    }
+    let constructor = registry().qualified(&format!("{class}.")).map(|_| format!("({class}. …)"));
+    let of_class = registry().iter().map(|(_, entry)| entry).filter(|entry| entry.ns == class);
+    let functions: Vec<&str> = of_class
+        .map(|entry| entry.local)
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase()))
+        .collect();
+    let usual = USUAL.iter().find(|usual| functions.contains(usual)).or_else(|| functions.first());
+    let function = usual.map(|name| format!("({class}/{name} …)"));
+    let ways: Vec<String> = constructor.into_iter().chain(function).collect();
+    match ways.as_slice() {
+        [] => "a class is not a function".to_owned(),
+        ways => format!("a class is not a function: write {}", ways.join(" or ")),
+    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 
-pub(crate) use classes::full_name;
+pub(crate) use classes::{full_name, instead_of_calling};
 pub use registry::{ArgCount, Entry, Registry, registry};
 
 /// A native function. Arguments may be taken out of the slice; the machine has checked their number.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Query;
-use super::meaning::{READING, synonyms};
+use super::meaning::{READING, is_common, synonyms};
 use super::words::{distance, stem, words};
 
 /// How much text is looked at in all, and of one entry at least and at most.
@@ -41,6 +41,9 @@ const READS: f32 = 0.7;
 const OWNED: f32 = 1.2;
 /// The least that the best must score, as a part of what the rarest word counts. Below it a common word fits by accident.
 const FLOOR: f32 = 0.2;
+/// How much of one word that says what a question is about must be said of something, on a scale on which 1 is the word itself,
+/// often and in a name. Below it nothing has to do with the question, however well its other words fit: `fetch my calendar`.
+const ABOUT: f32 = 0.35;
 
 /// Where something is said of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -247,13 +250,18 @@ fn rarity(all: usize, of: usize) -> f32 {
 impl Index {
     /// The numbers of entries that answer a question with their scores, best first.
     pub fn find(&self, query: &Query) -> Vec<(usize, u32)> {
-        let mut scores = vec![0.0_f32; self.owned.len()];
+        let (mut scores, mut about) = (vec![0.0_f32; self.owned.len()], vec![0.0_f32; self.owned.len()]);
         for word in &query.words {
-            self.add(&self.meant(word), &mut scores);
+            let meant = self.meant(word);
+            self.add(&self.by_rarity(word, &meant), &mut scores);
+            if !is_common(word) {
+                self.add(&meant, &mut about);
+            }
         }
         for name in &query.names {
             if let Some(number) = self.numbers.get(name) {
                 self.add(&[(*number, JOINED * self.words[*number].rarity)], &mut scores);
+                self.add(&[(*number, JOINED)], &mut about);
             }
         }
         if query.asks {
@@ -273,7 +281,9 @@ impl Index {
         found.sort_by_key(|(entry, score)| (Reverse(*score), *entry));
         let least = (FLOOR * rarity(self.owned.len(), 1) * 1_000.0) as u32;
         let best = found.first().map_or(0, |(_, score)| *score);
-        if query.words.len() > 1 && best < least {
+        let is_about =
+            query.words.iter().all(|word| is_common(word)) || about.iter().any(|part| *part >= ABOUT);
+        if query.words.len() > 1 && (best < least || !is_about) {
             found.clear();
         }
         found
@@ -302,28 +312,33 @@ impl Index {
         }
     }
 
-    /// The words of the index that a word of a question stands for, with what each is worth.
+    /// What words of the index are worth that a word of a question stands for, by how rare they are.
+    fn by_rarity(&self, word: &str, meant: &[(usize, f32)]) -> Vec<(usize, f32)> {
+        let same = self.stems.get(&stem(word)).and_then(|same| same.first());
+        // However rare another word is, the word itself counts more.
+        let most = same.map_or(f32::INFINITY, |first| RARER * self.words[*first].rarity);
+        meant.iter().map(|(number, grade)| (*number, grade * self.words[*number].rarity.min(most))).collect()
+    }
+
+    /// The words of the index that a word of a question stands for, with the grade of each.
     fn meant(&self, word: &str) -> Vec<(usize, f32)> {
         let own = stem(word);
         let same = self.stems.get(&own).map_or(&[][..], Vec::as_slice);
-        // However rare another word is, the word itself counts more.
-        let most = same.first().map_or(f32::INFINITY, |first| RARER * self.words[*first].rarity);
-        let graded = |number: usize, grade: f32| (number, grade * self.words[number].rarity.min(most));
-        let mut meant: Vec<(usize, f32)> = same.iter().map(|number| graded(*number, SAME_STEM)).collect();
-        meant.extend(self.numbers.get(word).map(|number| graded(*number, EXACT)));
+        let mut meant: Vec<(usize, f32)> = same.iter().map(|number| (*number, SAME_STEM)).collect();
+        meant.extend(self.numbers.get(word).map(|number| (*number, EXACT)));
         let is_known = !meant.is_empty() || synonyms().contains_key(&own);
-        meant.extend(self.synonyms(&own).map(|number| graded(number, SYNONYM)));
-        meant.extend(self.beginning(word).map(|(number, part)| graded(number, BEGINNING * part.sqrt())));
+        meant.extend(self.synonyms(&own).map(|number| (number, SYNONYM)));
+        meant.extend(self.beginning(word).map(|(number, part)| (number, BEGINNING * part.sqrt())));
         if word.len() >= 4 {
             let inside = self.numbers.iter().filter(|(other, _)| other.contains(word));
-            meant.extend(inside.map(|(_, number)| graded(*number, INSIDE)));
+            meant.extend(inside.map(|(_, number)| (*number, INSIDE)));
             let mistyped = match is_known {
                 false => self.mistyped(word),
                 // What is left of it without endings is a word, and may be another one: `fille` is no form of `fill`.
                 true if !self.numbers.contains_key(word) => self.slips(word),
                 true => Vec::new(),
             };
-            meant.extend(mistyped.into_iter().map(|(number, grade)| graded(number, grade)));
+            meant.extend(mistyped);
         }
         meant
     }
@@ -488,6 +503,18 @@ mod tests {
         let many: Vec<(String, &str)> = (0..60).map(|n| (format!("get_thing_{n}"), "")).collect();
         let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (name.as_str(), *text)).collect();
         assert_eq!(found(&many, "get a pizza"), [""; 0]);
+        // So does a word for what nearly every tool does, also in a name, and one that a description has beside its subject.
+        let things = [
+            ("fetch", "Fetches a page of the web. The answer has an event for each redirect."),
+            ("get_reference", "Gives a resource that clients can use."),
+            ("list_tables", "Lists the tables of a database."),
+        ];
+        for question in ["fetch my calendar", "customer refund", "list invoices", "list the open invoices"] {
+            assert_eq!(found(&things, question), [""; 0], "{question}");
+        }
+        for question in ["fetch a page", "list all", "list", "database"] {
+            assert!(!found(&things, question).is_empty(), "{question}");
+        }
         assert_eq!(found(&many, "get").len(), 60);
     }
 

@@ -1,6 +1,6 @@
 //! What words mean beside themselves: synonyms, and words that mean nothing in a question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::words::stem;
@@ -13,6 +13,10 @@ const EMPTY: &str = "a an the this that these those it its is are was were be be
     some any all every each just also very more most now let lets give someone somebody something everything anything \
     anyone everyone everybody one two several via using use";
 
+/// Words for what nearly every tool does: without another word that fits they say nothing about what is wanted.
+const COMMON: &str = "get fetch read obtain retrieve show view see display list find search look lookup create make new add \
+    put update change edit modify set delete remove send give tell open check";
+
 /// Words with which a question begins that changes nothing.
 const ASKING: &str = "what whats which who how where when did does is are";
 
@@ -23,6 +27,12 @@ pub const READING: [&str; 10] =
 /// Whether a word of a question says nothing.
 pub fn is_empty(word: &str) -> bool {
     EMPTY.split_whitespace().any(|empty| empty == word)
+}
+
+/// Whether a word of a question says what nearly every tool does.
+pub fn is_common(word: &str) -> bool {
+    static STEMS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    STEMS.get_or_init(|| COMMON.split_whitespace().map(stem).collect()).contains(&stem(word))
 }
 
 /// Whether a question that begins with this word only wants to know something.

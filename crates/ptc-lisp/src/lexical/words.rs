@@ -8,12 +8,17 @@ pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut before = ' ';
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if matches!(c, '\'' | '’') {
             continue;
         }
-        let next_is_small = chars.peek().is_some_and(|next| next.is_lowercase());
+        let mut ahead = chars.clone();
+        let next_is_small = match ahead.next() {
+            // `PRs` and `getURLs` have a plural.
+            Some('s') => ahead.next().is_some_and(char::is_alphanumeric),
+            next => next.is_some_and(char::is_lowercase),
+        };
         let begins = c.is_uppercase() && (!before.is_uppercase() || next_is_small);
         if begins || !c.is_alphanumeric() {
             words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
@@ -127,6 +132,7 @@ mod tests {
             assert_eq!(words(name), ["read", "text", "file"], "{name}");
         }
         assert_eq!(words("HTTPServer's utf8"), ["http", "servers", "utf8"]);
+        assert_eq!(words("open PRs, getURLs(IDs)"), ["open", "prs", "get", "urls", "ids"]);
         assert_eq!(words("+ -> ?"), [""; 0]);
     }
 

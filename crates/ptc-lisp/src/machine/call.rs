@@ -11,7 +11,7 @@ use super::tools::request;
 use crate::analyze::operator_first;
 use crate::builtins::lookup::get_or;
 use crate::builtins::vars;
-use crate::builtins::{BuiltinId, NativeFn, Run, registry};
+use crate::builtins::{BuiltinId, NativeFn, Run, instead_of_calling, registry};
 use crate::code::{Const, Func, Linked, Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
@@ -486,14 +486,7 @@ fn not_callable(value: &Value, args: &[Value], heap: &crate::heap::Heap) -> Erro
         Value::Type(name) if heap.names.text(*name).ends_with("Exception") => {
             error.hint("write (ex-info \"message\" {}), or (Exception. \"message\") with a point")
         }
-        Value::Type(name) => {
-            let class = heap.names.text(*name);
-            let constructor = format!("{}.", class.rsplit('.').next().unwrap_or(class));
-            match registry().qualified(&constructor) {
-                Some(_) => error.hint(format!("write ({constructor} …) with a point to make one")),
-                None => error,
-            }
-        }
+        Value::Type(name) => error.hint(instead_of_calling(heap.names.text(*name))),
         Value::Time(time) if time.type_name() == "ChronoUnit" => {
             error.hint("write (.between ChronoUnit/DAYS a b)")
         }

@@ -1,12 +1,13 @@
 //! `lisp_check`: what a program would do and what is wrong with it, without running it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_host::{Error, ErrorKind, Program};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::span::{Position, Span};
 use ptc_upstream::Grants;
-use ptc_upstream::catalog::Catalog;
+use ptc_upstream::catalog::{Catalog, Server};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::{Nowhere, PlannedUse, Policy, enforce, named_unlisted, nowhere, plan, reached};
 use ptc_upstream::model::Reason as UpstreamReason;
@@ -71,10 +72,9 @@ impl Engine {
                 let refusal = enforce(manifest, &catalog, &policy).err().map(|refusal| refusal.to_string());
                 let uses = plan(manifest, &catalog, &policy);
                 let refusal = refusal.or_else(|| self.not_granted(caller, &uses));
-                let unknown = named_unlisted(&uses).into_iter().filter(|name| catalog.server(name).is_some());
-                let unknown = unknown.map(|name| unchecked(&catalog, &name));
                 let nowhere = nowhere(&uses, &catalog);
-                let warnings = nowhere.iter().map(|each| warning(each, source)).chain(unknown).collect();
+                let nowhere = nowhere.iter().map(|each| warning(each, source));
+                let warnings = nowhere.chain(absent(&uses, &catalog)).collect();
                 (uses, refusal.or_else(|| self.unbacked()), warnings)
             }
             None => (plan(manifest, &Default::default(), &Policy::open()), self.unbacked(), Vec::new()),
@@ -138,13 +138,30 @@ fn warning(nowhere: &Nowhere, source: &str) -> Json {
     object
 }
 
-/// A server that a program names and whose tools nobody knows now, as a warning.
-fn unchecked(catalog: &Catalog, name: &str) -> Json {
-    let down = catalog.server(name).and_then(|server| server.down.as_ref());
-    let why = down.map_or_else(|| "still starting".to_owned(), |why| format!("down: {}", why.0));
+/// The servers that a program names and that are not there now, as warnings.
+fn absent(uses: &[PlannedUse], catalog: &Catalog) -> Vec<Json> {
+    let fixed = uses.iter().filter(|planned| planned.fixed);
+    let fixed =
+        fixed.filter_map(|planned| planned.target.split_once('/')).map(|(server, _)| server.to_owned());
+    let named: BTreeSet<String> = named_unlisted(uses).into_iter().chain(fixed).collect();
+    let servers = named.iter().filter_map(|name| catalog.server(name));
+    servers
+        .filter(|server| server.tools.is_none() || server.down.is_some())
+        .map(|server| away(server))
+        .collect()
+}
+
+/// A server that is not there now, as a warning.
+fn away(server: &Server) -> Json {
+    let why =
+        server.down.as_ref().map_or_else(|| "still starting".to_owned(), |why| format!("down: {}", why.0));
+    let unchecked = match server.tools {
+        Some(_) => "",
+        None => "; whether it has the tools that are called was not checked",
+    };
     json!({
         "reason": UpstreamReason::UpstreamUnavailable.name(),
-        "message": format!("upstream '{name}' is {why}; whether it has the tools that are called was not checked"),
+        "message": format!("upstream '{}' is {why}{unchecked}", server.name),
         "fix": "Check again in a moment, or run it: calls of a server that is not there fail with this reason.",
     })
 }

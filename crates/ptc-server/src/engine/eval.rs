@@ -13,7 +13,7 @@ use super::again;
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
 use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
-use super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
+use super::payload::{Payload, Upstream, answer_bytes, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::{cut_chars, harmless};
@@ -171,7 +171,7 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
             // A value that fits a schema is shown as its JSON.
             let truncated = cut && validated.is_none();
             let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
-            let whole_bytes = line_bytes(given);
+            let whole_bytes = answer_bytes(given);
             Payload { result, truncated, whole_bytes, validated, prints, feedback, ..Payload::default() }
         }
         End::Fail(given) => {

@@ -19,7 +19,7 @@ pub struct Payload {
     pub result: Option<String>,
     /// Whether the result line is only the beginning.
     pub truncated: bool,
-    /// Bytes of the result line if it were shown whole.
+    /// Bytes of the result, whether it is shown whole or not.
     pub whole_bytes: usize,
     /// The value that fits the caller's schema.
     pub validated: Option<Json>,
@@ -74,8 +74,8 @@ impl Payload {
         }
     }
 
-    /// The bytes of the answer that count as its size: what the program returned, also where less of it is shown. What
-    /// the server cuts away is nothing that the program made smaller.
+    /// The bytes of the answer that count as its size: what the program returned, also where less of it is shown, and
+    /// without the prompt. What the server cuts away is nothing that the program made smaller.
     pub fn returned(&self) -> Returned {
         let result_bytes = match self.error {
             Some(_) => 0,
@@ -93,12 +93,9 @@ impl Payload {
 /// What begins the line that shows a result.
 const PROMPT: &str = "user=> ";
 
-/// The bytes of the line that would show the whole of a result; nil has none.
-pub fn line_bytes(given: &Given) -> usize {
-    match given.is_nil() {
-        true => 0,
-        false => PROMPT.len() + given.text.len(),
-    }
+/// The bytes of the text of a result, without what stands before it; nil has none.
+pub fn answer_bytes(given: &Given) -> usize {
+    if given.is_nil() { 0 } else { given.text.len() }
 }
 
 /// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. One that tells what there

@@ -19,8 +19,10 @@ pub struct Pruned {
     pub id: String,
     /// The version.
     pub version: i64,
-    /// Bytes of its source and metadata.
+    /// Bytes of its source and metadata, which count for the bound of the store.
     pub bytes: i64,
+    /// Bytes of its source, as they are told of every version.
+    pub source_bytes: i64,
 }
 
 impl Preludes {
@@ -109,7 +111,8 @@ mod tests {
 
     #[test]
     fn the_oldest_of_the_prelude_with_most_goes_first() {
-        let version = |id: &str, version, bytes| Pruned { id: id.to_owned(), version, bytes };
+        let version =
+            |id: &str, version, bytes| Pruned { id: id.to_owned(), version, bytes, source_bytes: bytes };
         let all = vec![
             version("big", 1, 30),
             version("big", 2, 30),

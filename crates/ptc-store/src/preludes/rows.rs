@@ -233,14 +233,17 @@ pub(crate) fn prune(tx: &mut Tx<'_>, id: &str, last: i64, current: i64) -> Resul
 /// All versions that may go, by id and version: neither the default nor the newest, not chosen by hand, and not needed by
 /// others.
 pub(crate) fn superseded(tx: &mut Tx<'_>) -> Result<Vec<Pruned>, StoreError> {
-    let sql = "SELECT v.id, v.version, CAST(v.source_bytes + OCTET_LENGTH(v.metadata) AS BIGINT)
+    let sql = "SELECT v.id, v.version, CAST(v.source_bytes + OCTET_LENGTH(v.metadata) AS BIGINT), v.source_bytes
                FROM ptc_prelude_versions v
                JOIN ptc_preludes p ON p.id = v.id
                WHERE v.version <> p.current_version AND v.version <> p.latest_version AND v.selected_at IS NULL
                  AND NOT EXISTS (SELECT 1 FROM ptc_prelude_pins n
                                  WHERE n.needs_id = v.id AND n.needs_version = v.version)
                ORDER BY v.version";
-    let read = |row: &Row| Ok(Pruned { id: row.text(0)?, version: row.int(1)?, bytes: row.int(2)? });
+    let read = |row: &Row| {
+        let (id, version) = (row.text(0)?, row.int(1)?);
+        Ok(Pruned { id, version, bytes: row.int(2)?, source_bytes: row.int(3)? })
+    };
     let mut superseded = tx.list(sql, &[], read)?;
     superseded.sort_by(|a, b| (&a.id, a.version).cmp(&(&b.id, b.version)));
     Ok(superseded)

@@ -130,6 +130,8 @@ fn what_stands_inside_an_argument_is_told_with_its_path() {
         "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
         "at": {"allOf": [{"type": "object", "required": ["x"], "properties": {"x": {"type": "integer", "minimum": 3}}},
                          {"type": "object", "required": ["y"], "properties": {"y": {"type": "string", "format": "date"}}}]},
+        "both": {"allOf": [{"type": "string", "minLength": 2}, {"pattern": "^a", "description": "Two rules"}]},
+        "deep": {"type": "object", "properties": {"n": {"anyOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]}}},
         "pair": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
         "either": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "integer", "maximum": -5}]},
         "labels": {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2,
@@ -142,6 +144,8 @@ fn what_stands_inside_an_argument_is_told_with_its_path() {
         "  :at {:x integer :y string}",
         "  [:at :x] at least 3",
         "  [:at :y] format date",
+        "  :both string; at least 2 characters; matches #\"^a\" - Two rules",
+        "  [:deep :n] integer: at least 1",
         "  :pair [integer string]",
         "  :either string: at most 2 characters; integer: at most -5",
         "  :labels {\"…\" integer}; at least 2 keys; keys match #\"^x-\"",
@@ -174,6 +178,13 @@ fn a_schema_that_contains_itself_is_told_once() {
         "type": "object", "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}});
     let page = doc("s", &tool("t", "", schema), None);
     assert!(page.lines().any(|line| line == "  :tree {:name string :kids […]}"), "{page}");
+    let list = json!({"type": "array", "items": {"$ref": "#/$defs/list"}});
+    let page = doc(
+        "s",
+        &tool("t", "", json!({"properties": {"l": {"$ref": "#/$defs/list"}}, "$defs": {"list": list}})),
+        None,
+    );
+    assert!(page.contains("(meta 's/t) has the rest"), "{page}");
 }
 
 #[test]

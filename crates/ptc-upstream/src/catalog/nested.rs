@@ -8,8 +8,10 @@ use super::keys::Keys;
 use super::together::Together;
 use super::types::{Details, Root, default_of, told_of};
 
-/// How deep parts stand inside an argument, how many of them are told, and in how many bytes.
+/// How deep parts stand inside an argument, how deep schemas stand inside each other, how many parts are told, and in how many
+/// bytes.
 const DEPTH: usize = 4;
+const LEVELS: usize = 16;
 const PARTS: usize = 40;
 const BYTES: usize = 3_000;
 /// How many schemas are looked at.
@@ -21,7 +23,7 @@ const PURPOSE: usize = 160;
 pub fn parts(root: &Root<'_>, arguments: &Map<String, Json>, keys: &Keys) -> Details {
     let mut walk = Walk { root, keys, told: Details::default(), bytes: 0, steps: 0 };
     for (name, schema) in properties(arguments) {
-        walk.inside(&[keys.key(name)], schema);
+        walk.inside(&[keys.key(name)], schema, 0);
     }
     walk.told
 }
@@ -46,7 +48,8 @@ pub fn has_conditions(schema: &Map<String, Json>) -> bool {
         }
         open.extend(fields.iter().flat_map(|(key, value)| schemas(key, value)));
     }
-    false
+    // What was not looked at may have some.
+    !open.is_empty()
 }
 
 /// The schemas that stand under a keyword.
@@ -73,10 +76,10 @@ struct Walk<'r, 's> {
 }
 
 impl Walk<'_, '_> {
-    /// Tells what is inside the part that this path leads to.
-    fn inside(&mut self, path: &[String], schema: &Json) {
+    /// Tells what is inside the part that this path leads to. A list of lists of lists has no longer path than a list.
+    fn inside(&mut self, path: &[String], schema: &Json, level: usize) {
         self.steps += 1;
-        if self.steps > STEPS {
+        if self.steps > STEPS || level > LEVELS {
             self.told.cut = true;
             return;
         }
@@ -90,19 +93,20 @@ impl Walk<'_, '_> {
                 continue;
             }
             self.tell(&path, schema);
-            self.inside(&path, schema);
+            self.inside(&path, schema, level + 1);
         }
         let values = ["items", "additionalProperties"].into_iter().filter_map(|key| fields.get(key));
         let first = fields.get("prefixItems").and_then(Json::as_array).into_iter().flatten();
         for schema in values.chain(first).chain(choices.iter().flatten()).filter(|schema| schema.is_object())
         {
-            self.inside(path, schema);
+            self.inside(path, schema, level + 1);
         }
     }
 
     fn tell(&mut self, path: &[String], schema: &Json) {
-        let fields = Together::of(self.root, schema).fields;
+        let Together { fields, choices } = Together::of(self.root, schema);
         let mut told = bounds(&fields);
+        told.extend(self.root.bounds_of(choices.iter().flatten()));
         told.extend(default_of(schema, &fields));
         let Some(told) = told_of(told, schema, &fields, PURPOSE) else { return };
         let line = format!("  [{}]{told}", path.join(" "));

@@ -9,7 +9,7 @@ use super::bounds::bounds;
 use super::keys::Keys;
 use super::nested;
 use super::shaper::{DEEPEST, DEPTH, Shaper};
-use super::together::{self, Variants};
+use super::together::{self, Together, Variants};
 
 /// How many fields of one object are shown.
 pub(super) const FIELDS: usize = 24;
@@ -179,7 +179,8 @@ impl<'s> Root<'s> {
 
     /// The line of an argument, and whether something of it had no room.
     fn detail(&self, name: &str, schema: &'s Json, keys: &Keys) -> Option<(String, bool)> {
-        let fields = self.resolve(schema)?;
+        self.resolve(schema)?;
+        let Together { fields, choices } = &Together::of(self, schema);
         let mut told = Vec::new();
         let mut cut = false;
         match fields.get("enum").and_then(Json::as_array) {
@@ -197,14 +198,19 @@ impl<'s> Root<'s> {
             }
         }
         told.extend(bounds(fields));
-        for choice in self.choices(fields) {
-            let own = self.resolve(choice).map(bounds).unwrap_or_default();
-            told.extend(
-                (!own.is_empty()).then(|| format!("{}: {}", self.type_name(choice, 0), own.join(", "))),
-            );
-        }
+        told.extend(self.bounds_of(choices.iter().flatten()));
         told.extend(default_of(schema, fields));
         Some((format!("  {}{}", keys.key(name), told_of(told, schema, fields, PURPOSE)?), cut))
+    }
+
+    /// The bounds of each way that a value may be, behind its type.
+    pub(super) fn bounds_of<'f>(&self, choices: impl Iterator<Item = &'f Json>) -> Vec<String> {
+        let told = |choice: &Json| {
+            let own = Together::of(self, choice).fields;
+            let own = bounds(&own);
+            (!own.is_empty()).then(|| format!("{}: {}", self.type_name(choice, 0), own.join(", ")))
+        };
+        choices.take(VARIANTS).filter_map(told).collect()
     }
 
     /// What is inside an argument, as deep as there is room for; and whether something was left out.

@@ -181,8 +181,11 @@ pub fn answer(
 ) -> Reply {
     match question {
         Question::Servers => {
+            // One that starts, and of which it is known what it has, is as good as there.
+            let matters = |server: &Server, why: &Away| server.tools.is_none() || *why != Away::Starting;
+            let why = |server: &Server| away(&server.name).filter(|why| matters(server, why));
             let summary =
-                |server: &Arc<Server>| server.summary(away(&server.name).map(|why| why.words()).as_deref());
+                |server: &Arc<Server>| server.summary(why(server).map(|why| why.words()).as_deref());
             Reply::Found(fitted(catalog.servers().iter().map(summary), most))
         }
         Question::Apropos { query, limit, load } => {

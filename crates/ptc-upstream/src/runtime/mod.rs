@@ -70,6 +70,9 @@ pub struct RuntimeOptions {
     /// Whether upstreams are started while the runtime is used already. Each is there as soon as it is up, and one that
     /// fails is tried again and again.
     pub in_background: bool,
+    /// Whether upstreams are kept up by a process that goes on, as those in the background are: the end of one is told in the
+    /// log, and it is started again. Else that happens when it is needed.
+    pub keeps_up: bool,
     /// How long those in the background are not started, so that their first work does not hold up the first answers to a
     /// client; [`Runtime::start_upstreams`] ends it. One that is called is started at once.
     pub head_start: Duration,
@@ -227,7 +230,17 @@ impl Runtime {
                 runtime.close().await;
                 Err(error)
             }
-            None => Ok(Arc::new(runtime)),
+            None => {
+                let runtime = Arc::new(runtime);
+                if options.keeps_up {
+                    tokio::spawn(bring_all_up(
+                        Arc::downgrade(&runtime),
+                        Duration::ZERO,
+                        runtime.held.clone(),
+                    ));
+                }
+                Ok(runtime)
+            }
         }
     }
 
@@ -432,12 +445,12 @@ async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToke
     loop {
         let Some(up) = runtime.upgrade() else { return };
         let Some(upstream) = up.upstream(&name) else { return };
+        let client = upstream.client.clone();
         let loaded = tokio::select! {
             loaded = up.reach_one(upstream) => loaded,
             () = closed.cancelled() => return,
         };
-        let broken = upstream.client.is_broken();
-        let client = upstream.client.clone();
+        let broken = client.is_broken();
         drop(up);
         let rest = match loaded {
             Ok(()) => {

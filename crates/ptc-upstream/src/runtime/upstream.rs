@@ -263,7 +263,8 @@ impl Upstream {
 
     /// Whether it is down for a moment only, and was there before.
     pub fn is_briefly_away(&self) -> bool {
-        let brief = |until: Instant| until <= Instant::now() + BRIEF;
+        let now = Instant::now();
+        let brief = |until: Instant| until > now && until <= now + BRIEF;
         self.client.rests_until().is_some_and(brief) && self.known().failed.is_none()
     }
 

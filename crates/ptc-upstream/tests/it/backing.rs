@@ -2,6 +2,7 @@
 //! hosts run on a pool or on their own thread.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ptc_host::{Outcome, Pool, Program, run_blocking};
 use ptc_lisp::prelude::Prelude;
@@ -126,6 +127,24 @@ async fn servers_are_looked_at_again_when_they_change_or_end() {
     assert!(end(&context).await.contains("cannot be reached"), "it ended");
     assert!(context.is_settled(servers), "it was just tried");
     assert_eq!(server.calls(), calls, "nothing was called");
+}
+
+#[tokio::test]
+async fn a_brief_absence_is_waited_for_and_a_long_one_is_told_without_when_it_ends() {
+    let server = crm(&["get", "other"]);
+    let started = try_start(&config(&[&server], json!({})), &[&server], RuntimeOptions::default()).await;
+    let (context, prelude) = (open(&started.expect("it starts")), prelude());
+    assert!(run(&context, &prelude, true).await.result.is_ok());
+    server.end(Duration::from_millis(100));
+    assert!(run(&context, &prelude, true).await.result.is_ok(), "it is soon back");
+    let lists = server.lists();
+    assert!(lists >= 2, "it was started again");
+    server.end(Duration::from_secs(3_600));
+    for _ in 0..2 {
+        let error = run(&context, &prelude, true).await.result.expect_err("it is away");
+        assert!(error.message.ends_with("cannot be reached (process exited with status 3)"), "{error}");
+    }
+    assert_eq!(server.lists(), lists, "it has its rest");
 }
 
 /// What nobody declares is what upstreams say, and the same wherever it is asked.

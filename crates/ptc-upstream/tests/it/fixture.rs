@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use ptc_host::{Outcome, Pool, Program};
 use ptc_upstream::client::About;
 use ptc_upstream::config::UpstreamConfig;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::model::{Allowance, Block, Fault, Payload, ToolDef};
+use ptc_upstream::model::{Allowance, Block, Fault, Payload, Reason, ToolDef};
 use ptc_upstream::{Caps, Client, Config, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
 
@@ -38,6 +38,8 @@ struct Inner {
     /// Whether it says nothing when it is asked for its tools.
     silent: tokio::sync::watch::Sender<bool>,
     about: Option<About>,
+    /// Until when it is not started again, after its end.
+    ended: tokio::sync::watch::Sender<Option<Instant>>,
 }
 
 impl Fixture {
@@ -79,6 +81,7 @@ impl Fixture {
             broken: Mutex::default(),
             silent: tokio::sync::watch::Sender::new(false),
             about: None,
+            ended: tokio::sync::watch::Sender::new(None),
         }))
     }
 
@@ -122,6 +125,11 @@ impl Fixture {
         *self.0.broken.lock().expect("no panics") = fault;
     }
 
+    /// Ends it. It is started again when somebody needs it after a rest.
+    pub fn end(&self, rest: Duration) {
+        self.0.ended.send_replace(Some(Instant::now() + rest));
+    }
+
     /// Changes the tools and says so.
     pub fn change(&self, change: impl FnOnce(&mut Vec<ToolDef>)) {
         change(&mut self.0.tools.lock().expect("no panics"));
@@ -150,6 +158,15 @@ impl Client for Fixture {
             self.0.lists.fetch_add(1, Ordering::SeqCst);
             let mut silent = self.0.silent.subscribe();
             silent.wait_for(|silent| !silent).await.expect("it is there");
+            let until = *self.0.ended.borrow();
+            if let Some(until) = until {
+                if Instant::now() < until {
+                    let left = "process exited with status 3; it is tried again in 496 ms";
+                    return Err(Fault::new(Reason::UpstreamUnavailable, left));
+                }
+                self.0.ended.send_replace(None);
+                self.0.generation.fetch_add(1, Ordering::SeqCst);
+            }
             let broken = self.0.broken.lock().expect("no panics").clone();
             broken.map_or_else(|| Ok(self.0.tools.lock().expect("no panics").clone()), Err)
         })
@@ -181,6 +198,20 @@ impl Client for Fixture {
 
     fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::SeqCst) as u64
+    }
+
+    fn down(&self) -> Option<Fault> {
+        let ended = Fault::new(Reason::UpstreamUnavailable, "process exited with status 3");
+        self.0.ended.borrow().map(|_| ended)
+    }
+
+    fn rests_until(&self) -> Option<Instant> {
+        *self.0.ended.borrow()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        let mut ended = self.0.ended.subscribe();
+        Box::pin(async move { drop(ended.wait_for(Option::is_some).await) })
     }
 
     fn about(&self) -> Option<About> {

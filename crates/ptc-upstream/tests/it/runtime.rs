@@ -661,6 +661,35 @@ async fn upstreams_in_the_background_wait_for_the_end_of_their_head_start_unless
 }
 
 #[tokio::test]
+async fn an_upstream_that_ends_is_down_wherever_it_is_told_and_is_started_again() {
+    let background = RuntimeOptions { in_background: true, ..RuntimeOptions::default() };
+    let kept_up =
+        RuntimeOptions { snapshot: SnapshotMode::Frozen, keeps_up: true, ..RuntimeOptions::default() };
+    for options in [background, kept_up] {
+        let plain = plain();
+        let runtime = try_start(&config(&[&plain], json!({})), &[&plain], options).await.expect("it starts");
+        runtime.load("s").await.expect("it is there");
+        let context = open(&runtime);
+        let until = async |down: bool, lists: usize| {
+            let is_down = || runtime.catalog().server("s").is_some_and(|server| server.down.is_some());
+            while is_down() != down || plain.lists() != lists {
+                tokio::task::yield_now().await;
+            }
+        };
+        until(false, 1).await;
+        plain.end(Duration::ZERO);
+        until(false, 2).await;
+        plain.end(Duration::from_secs(3_600));
+        until(true, 2).await;
+        let described = CatalogText::default().render(&runtime.catalog(), 2_000);
+        assert!(described.contains("process exited with status 3"), "{described}");
+        let told = value(&context, "(:description (first (tool/servers)))").await;
+        assert!(told.contains("(down: process exited with status 3)"), "{told}");
+        runtime.close().await;
+    }
+}
+
+#[tokio::test]
 async fn discovery_waits_for_servers_that_are_starting_as_calls_do() {
     let late = Fixture::new("e", &[("tell_time", json!({}))], |_, _| text("ok")).silent().starting();
     let context = in_background(&[&plain(), &late], Duration::from_secs(3_600)).await;

@@ -268,15 +268,16 @@ fn set_default(
 
 fn prune(preludes: &Preludes, id: Option<&str>, keep: u64, as_json: bool) -> Result<String, PreludeError> {
     let gone = preludes.prune(id, usize::try_from(keep).unwrap_or(usize::MAX))?;
-    let bytes: i64 = gone.iter().map(|one| one.bytes).sum();
+    let bytes: i64 = gone.iter().map(|one| one.source_bytes).sum();
     if as_json {
-        let one = |one: &Pruned| json!({"id": one.id, "version": one.version, "bytes": one.bytes});
+        let one = |one: &Pruned| json!({"id": one.id, "version": one.version, "bytes": one.source_bytes});
         return Ok(json!({"removed": gone.iter().map(one).collect::<Vec<_>>(), "bytes": bytes}).to_string());
     }
     let mut lines: Vec<String> =
-        gone.iter().map(|one| format!("{}@{}  {} bytes", one.id, one.version, one.bytes)).collect();
+        gone.iter().map(|one| format!("{}@{}  {} bytes", one.id, one.version, one.source_bytes)).collect();
     lines.push(match gone.len() {
         0 => "nothing is superseded beyond that".to_owned(),
+        1 => format!("1 version removed, {bytes} bytes"),
         count => format!("{count} versions removed, {bytes} bytes"),
     });
     Ok(lines.join("\n"))

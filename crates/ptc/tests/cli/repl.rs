@@ -30,6 +30,21 @@ fn an_error_takes_back_what_its_program_defined() {
 }
 
 #[test]
+fn a_session_whose_prelude_cannot_be_attached_fails() {
+    let prelude = file("repl-gone.clj", "(ns crm) (defn lead [id] (gone/get {:id id}))");
+    let upstreams =
+        json!({"upstreams": {"gone": {"transport": "mcp_stdio", "command": "no-such-program-anywhere"}}});
+    let upstreams = file("repl-gone.json", &upstreams.to_string());
+    let args = ["repl", "--prelude", &prelude, "--upstreams-config", &upstreams];
+    let ran = with_input(&args, "(+ 1 2)\n:defs\n");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.starts_with("prelude_attach_failed: "), "{}", ran.out);
+    assert_eq!(with_input(&args, ":help\n").code, 0, "nothing was refused");
+    // A mistake of a program is part of the talk.
+    assert_eq!(with_input(&["repl"], "(nope)\n").code, 0);
+}
+
+#[test]
 fn commands_begin_with_a_colon() {
     let out =
         session("(def price 1)\n:defs\n:stats\n:reset\n:defs\nprice\n:doc count\n:name\n:hlep\n:quit\n1");

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::late::{Gate, late_server};
-use crate::support::{self, Folder, HttpServer, StdioServer, ptc, text};
+use crate::shell_server::{listing_only, shell_server};
+use crate::support::{self, Folder, HttpServer, StdioServer, eventually, ptc, text};
 
 /// A configuration with the fixture as `fix`, changed by `more`.
 pub fn config(folder: &Folder, more: Json) -> String {
@@ -471,6 +472,28 @@ fn hands_are_shaken_before_upstreams_are_up_whatever_programs_rely_on() {
             StdioServer::ready(&[&["--upstreams-config", file.as_str()], more.as_slice()].concat());
         gate.open();
         assert_eq!(server.eval(1, program), "user=> true", "{more:?}");
+    }
+}
+
+#[test]
+fn an_upstream_that_ends_is_told_in_the_log_and_comes_back() {
+    let folder = Folder::new();
+    let calling = "echo no more memory >&2; exit 3";
+    let script = folder.file("ends.sh", &shell_server(&listing_only("look"), calling));
+    let servers = json!({"mcpServers": {"ends": {"command": "sh", "args": [script]}}});
+    let file = folder.file("mcp.json", &servers.to_string());
+    for more in [&[][..], &["--require-upstreams"]] {
+        let mut server = StdioServer::ready(&[&["--upstreams-config", file.as_str()], more].concat());
+        server.log.wait_for("it is up", |line| line.contains("is ready"));
+        let program = "(:ok (tool/call {:server \"ends\" :tool \"look\"}))";
+        assert_eq!(server.eval(1, program), "user=> false", "{more:?}");
+        server.log.wait_for("its end", |line| {
+            line.contains("ends")
+                && line.contains("no more memory")
+                && line.contains("it is started again in")
+        });
+        let described = "(get (first (tool/servers)) \"description\")";
+        eventually("it is back", || !server.eval(2, described).contains("down: "));
     }
 }
 

@@ -27,7 +27,7 @@ use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated, Noted};
 use super::super::gate::Permit;
 use super::super::host::Witness;
-use super::super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
+use super::super::payload::{Payload, Upstream, answer_bytes, result_line, upstream_summary};
 use super::super::reason::Reason;
 use super::super::receipt::Receipt;
 use super::super::recordings::Recorded;
@@ -336,7 +336,7 @@ impl Engine {
                 let truncated = cut && !verdict.validated;
                 let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
                 let validated = verdict.validated.then(|| given.json.clone());
-                let whole_bytes = line_bytes(given);
+                let whole_bytes = answer_bytes(given);
                 Payload { result, truncated, whole_bytes, validated, feedback, ..Payload::default() }
             }
             (End::Fail(given), _) => {

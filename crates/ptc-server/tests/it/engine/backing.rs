@@ -105,6 +105,13 @@ async fn held_to_its_backing(source: &str) {
                     assert!(!told.is_empty() && error.contains(told), "{mode}: {error}");
                 }
                 Ok(engine) => {
+                    let checked = call(&engine, "lisp_check", json!({"program": PROGRAM})).await;
+                    let checked = object(&checked);
+                    assert_eq!(checked["allowed"], told.is_empty(), "{mode}: {checked}");
+                    let refusal = checked.get("refusal").and_then(|refusal| refusal.as_str());
+                    assert!(refusal.unwrap_or_default().contains(told), "{mode}: {checked}");
+                    let warned = checked["warnings"][0]["message"].as_str().unwrap_or_default();
+                    assert_eq!(warned.contains("'crm' is down"), tools.is_none(), "{mode}: {checked}");
                     for tool in ["lisp_eval", "lisp_session_start", "lisp_task"] {
                         let arguments = match tool {
                             "lisp_eval" => json!({"program": PROGRAM}),

@@ -30,10 +30,10 @@ async fn r2_3_6_debug_answers_carry_the_account_and_metrics() {
         (&json!("crm"), &json!("get"), &json!("ok"))
     );
     let metrics = &shown["ptc_metrics"];
-    assert_eq!(metrics["final_result_bytes"], "user=> 100".len());
+    assert_eq!(metrics["final_result_bytes"], "100".len(), "the prompt is ours");
     assert_eq!(metrics["upstream_result_bytes"], entry["result_bytes"]);
     let bytes = entry["result_bytes"].as_f64().expect("a size");
-    assert_eq!(metrics["payload_reduction_ratio"], json!((bytes / 10.0 * 100.0).round() / 100.0));
+    assert_eq!(metrics["payload_reduction_ratio"], json!((bytes / 3.0 * 100.0).round() / 100.0));
     assert_eq!(shown["upstream_results"][0]["result_overview"]["shape"], "list count=100");
     assert_eq!(engine.metrics().upstream_calls, 1);
 }

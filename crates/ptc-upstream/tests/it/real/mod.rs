@@ -50,6 +50,7 @@ async fn sixteen_servers_are_found_and_described() {
     names.sort_unstable();
     assert_eq!(catalog.names(), names.join(", "));
     questions_find_tools_that_fit(&catalog);
+    questions_about_something_else_find_nothing(&catalog);
     example_calls_fit_their_schemas(&catalog);
     runtime.close().await;
     let _ = std::fs::remove_dir_all(std::env::temp_dir().join(format!("ptc-real-{}", std::process::id())));
@@ -105,6 +106,33 @@ fn questions_find_tools_that_fit(catalog: &Catalog) {
     for (hits, in_eight) in [(tuned, 90), (held, 90), (vague, 80)] {
         assert!(hits.in_three * 100 >= hits.asked * 80, "{hits:?}");
         assert!(hits.in_eight * 100 >= hits.asked * in_eight, "{hits:?}");
+    }
+}
+
+/// The servers without the two that have customers, orders and tickets.
+fn questions_about_something_else_find_nothing(catalog: &Catalog) {
+    let others = |name: &str| !matches!(name, "shop" | "helpdesk");
+    let others = Catalog::new(catalog.servers().iter().filter(|server| others(&server.name)).cloned());
+    for question in [
+        "customer refund",
+        "fetch my calendar",
+        "send an invoice",
+        "list the open invoices",
+        "schedule a meeting",
+        "order a pizza",
+        "get the weather",
+        "find a flight",
+        "update the CRM",
+        "show revenue by month",
+        "list docker containers",
+    ] {
+        let found = ask(&others, &json!({"op": "apropos", "query": question, "limit": 8}));
+        let line = found["found"][0].as_str().unwrap_or_default();
+        let told = line.starts_with("no tool fits") && line.contains("everything, fetch, filesystem");
+        assert!(
+            told && found["found"].as_array().is_some_and(|lines| lines.len() == 1),
+            "{question}: {found}"
+        );
     }
 }
 

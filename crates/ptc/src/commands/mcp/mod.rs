@@ -247,6 +247,7 @@ async fn start_upstreams(
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
         in_background: !options.require_upstreams && !known_first,
+        keeps_up: true,
         // Sixteen servers that start at once keep every core busy when the one client asks what there is.
         head_start: if options.http.on { Duration::ZERO } else { HEAD_START },
         catalogs: options.remember_catalogs.then(catalogs_folder).flatten(),
@@ -256,9 +257,11 @@ async fn start_upstreams(
     let runtime = Runtime::start(&config, secrets, frozen).await?;
     let mut notes: Vec<String> = config.notes.iter().map(ToString::to_string).collect();
     for state in runtime.states().into_iter().filter(|_| !told_later) {
-        notes.extend(state.fault.map(|fault| {
-            format!("upstream '{}' cannot be used: {fault}; it is tried again when it is needed", state.name)
-        }));
+        notes.extend(
+            state
+                .fault
+                .map(|fault| format!("upstream '{}' cannot be used: {fault}; it is tried again", state.name)),
+        );
     }
     if config.pins.is_some_and(|pins| pins.policy == PinPolicy::Refuse) {
         let changed: Vec<_> = runtime.states().into_iter().flat_map(|state| state.differences).collect();

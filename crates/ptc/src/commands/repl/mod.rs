@@ -72,7 +72,8 @@ pub struct ReplArgs {
 const AFTER_HELP: &str = concat!(
     crate::exit::program_codes!(),
     "\
-Scripts and -e end with these codes; a session ends with 0 whatever its programs did.
+Scripts and -e end with these codes; a session ends with 0 whatever its programs did, unless the last one was refused
+because what the prelude requires is not there: that is 1.
 
 Examples:
   ptc repl
@@ -136,8 +137,14 @@ fn batch(
     Ok(Outcome::Done)
 }
 
-/// Reads programs and commands until there are no more.
+/// Reads programs and commands until there are no more. Mistakes are part of the talk, but a session in which the prelude could
+/// not be attached at the end was none.
 fn converse(session: &mut Session) -> anyhow::Result<Outcome> {
+    let outcome = talk(session)?;
+    Ok(if outcome == Outcome::Done && session.refused() { Outcome::Failed } else { outcome })
+}
+
+fn talk(session: &mut Session) -> anyhow::Result<Outcome> {
     session.talks();
     let mut lines = Lines::open()?;
     if lines.is_terminal() {

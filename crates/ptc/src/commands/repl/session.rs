@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
-use ptc_lisp::Error;
 use ptc_lisp::analyze::Namespaces;
 use ptc_lisp::machine::{Machine, ProgramEnd};
 use ptc_lisp::reader::{ReadLimits, read_all};
 use ptc_lisp::syntax::Form;
+use ptc_lisp::{Error, ErrorKind};
 use ptc_upstream::Account;
 use serde_json::Value as Json;
 
@@ -55,6 +55,8 @@ pub struct Session {
     /// Whether every program is followed by what it used.
     pub with_stats: bool,
     interrupt: Cancel,
+    /// The last program was refused because what the prelude requires is not there.
+    refused: bool,
     /// Somebody answers: mistakes are part of the talk and go where values go.
     talks: bool,
     /// What runs stands just above, behind the prompt, as it was typed.
@@ -106,6 +108,7 @@ impl Session {
             definitions: String::new(),
             required,
             interrupt,
+            refused: false,
             talks: false,
             just_above: false,
             coloured: terminal::colours(&terminal::stdout()),
@@ -120,6 +123,11 @@ impl Session {
     /// Whether Ctrl-C ended the last program.
     pub fn interrupted(&self) -> bool {
         self.interrupt.is_cancelled()
+    }
+
+    /// Whether no program runs, because what the prelude requires is not there.
+    pub fn refused(&self) -> bool {
+        self.refused
     }
 
     /// Does what the person typed; false to leave.
@@ -163,6 +171,7 @@ impl Session {
 
     fn run(&mut self, name: &str, text: &str, with_value: bool) -> io::Result<Outcome> {
         let (ran, account) = self.drive(text);
+        self.refused = matches!(&ran.result, Err(error) if error.kind == ErrorKind::PreludeAttach);
         let outcome = match self.interrupted() {
             true => Outcome::Cancelled,
             false => report::outcome(&ran.result),
