@@ -155,11 +155,7 @@ impl Builder<'_> {
         }
         let base = numbers.first().copied().unwrap_or_default();
         for (number, (_, function)) in numbers.iter().zip(&letfn.functions) {
-            let mut function = function.clone();
-            for arity in &mut function.arities {
-                renumber_siblings(&mut arity.body, base);
-            }
-            self.compiler.fill(*number, function)?;
+            self.compiler.fill(*number, function, base)?;
         }
         for (at, ((local, _), func)) in letfn.functions.iter().zip(numbers).enumerate() {
             let dst = locals + at as u16;
@@ -324,14 +320,5 @@ impl Builder<'_> {
         }
         self.next = mark;
         Ok(())
-    }
-}
-
-/// Turns places in a `letfn` into numbers of functions. Functions nested inside capture siblings as
-/// values, so only this level has them.
-fn renumber_siblings(node: &mut Node, base: u16) {
-    match &mut node.kind {
-        NodeKind::Sibling(at) => *at += base,
-        _ => node.each_part_mut(&mut |part| renumber_siblings(part, base)),
     }
 }

@@ -5,7 +5,7 @@
 //! The first time a local is met, nothing after that place reads it.
 
 use super::loops::step;
-use crate::analyze::node::{Local, Node, NodeKind};
+use crate::analyze::node::{FnNode, Local, Node, NodeKind};
 
 /// A set of locals.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +38,9 @@ impl Live {
     }
 }
 
-/// Marks last uses in the body of one arity.
-pub fn mark_last_uses(body: &mut Node) {
-    mark(body, &mut Live::default());
+/// Marks last uses in a function and in those that are written in it.
+pub fn mark_function(function: &mut FnNode) {
+    function.arities.iter_mut().for_each(|arity| mark(&mut arity.body, &mut Live::default()));
 }
 
 fn mark_all(nodes: &mut [Node], live: &mut Live) {
@@ -100,11 +100,16 @@ fn mark(node: &mut Node, live: &mut Live) {
             mark(&mut reduce.coll, live);
             mark(&mut reduce.init, live);
         }
-        // The bodies of functions are marked when they are compiled.
-        NodeKind::Fn(function) => mark_all(&mut function.captures, live),
+        NodeKind::Fn(function) => {
+            mark_function(function);
+            mark_all(&mut function.captures, live);
+        }
         NodeKind::Letfn(letfn) => {
             mark(&mut letfn.body, live);
-            letfn.functions.iter().for_each(|(local, _)| live.remove(*local));
+            for (local, function) in &mut letfn.functions {
+                live.remove(*local);
+                mark_function(function);
+            }
             mark_all(&mut letfn.captures, live);
         }
         NodeKind::Define(_, value) => mark(value, live),

@@ -59,10 +59,16 @@ impl Compiler {
         Unit { source, consts: self.pool.consts, globals: self.pool.globals, ..self.unit }
     }
 
-    /// Compiles a function and returns its number.
-    pub fn function(&mut self, node: FnNode) -> Result<u16> {
-        let at = self.reserve(&node)?;
-        self.fill(at, node)?;
+    /// Compiles a function, with those that are written in it, and returns its number.
+    pub fn function(&mut self, mut node: FnNode) -> Result<u16> {
+        liveness::mark_function(&mut node);
+        self.marked(&node)
+    }
+
+    /// Compiles a function whose last uses are marked.
+    fn marked(&mut self, node: &FnNode) -> Result<u16> {
+        let at = self.reserve(node)?;
+        self.fill(at, node, 0)?;
         Ok(at)
     }
 
@@ -78,13 +84,14 @@ impl Compiler {
         Ok(at)
     }
 
-    fn fill(&mut self, at: u16, node: FnNode) -> Result {
-        for mut arity in node.arities {
-            liveness::mark_last_uses(&mut arity.body);
+    /// Compiles the arities of a function; `siblings` is the number of the first one of its `letfn`.
+    fn fill(&mut self, at: u16, node: &FnNode, siblings: u16) -> Result {
+        for arity in &node.arities {
             let params = arity.params + u16::from(arity.variadic);
             let top_level = at == 0 && !self.library && !self.prelude;
             let mut builder = Builder::new(self, params);
             builder.top_level = top_level;
+            builder.siblings = siblings;
             builder.tail(&arity.body)?;
             let Builder { mut ops, spans, registers, .. } = builder;
             settle(&mut ops, ArityBody { start: 0, params, registers }, &self.pool.consts);
@@ -133,7 +140,8 @@ struct Builder<'c> {
     target: Target,
     /// Whether it is the program itself, which stays on the stack so that errors know the place.
     top_level: bool,
-    /// Functions of the `letfn` this one belongs to are looked up by number.
+    /// The number of the first function of the `letfn` this one belongs to.
+    siblings: u16,
     span: Span,
 }
 
@@ -149,6 +157,7 @@ impl<'c> Builder<'c> {
             registers: params.max(1),
             target: Target::new(0, registers),
             top_level: false,
+            siblings: 0,
             span: Span::default(),
         }
     }
@@ -202,7 +211,7 @@ impl<'c> Builder<'c> {
             }
             // The functions of a group stand together, and the running one is among them.
             NodeKind::Sibling(at) => {
-                self.emit(Op::Sibling { dst, func: *at });
+                self.emit(Op::Sibling { dst, func: self.siblings + at });
                 Ok(())
             }
             NodeKind::Global(name) => self.global(name, |at| Op::Global { dst, at }),
@@ -284,7 +293,7 @@ impl<'c> Builder<'c> {
     }
 
     fn closure(&mut self, function: &FnNode, dst: Reg) -> Result {
-        let func = self.compiler.function(function.clone())?;
+        let func = self.compiler.marked(function)?;
         self.gather(&function.captures, |first, _| Op::Function { dst, first, func })
     }
 }

@@ -21,7 +21,7 @@ const PURPOSE: usize = 160;
 
 /// A line for each part inside the arguments of an object that has more to tell than its type: `  [:edits :old] - The text`.
 pub fn parts(root: &Root<'_>, arguments: &Map<String, Json>, keys: &Keys) -> Details {
-    let mut walk = Walk { root, keys, told: Details::default(), bytes: 0, steps: 0 };
+    let mut walk = PartWalk { root, keys, told: Details::default(), bytes: 0, steps: 0 };
     for (name, schema) in properties(arguments) {
         walk.inside(&[keys.key(name)], schema, 0);
     }
@@ -67,7 +67,7 @@ fn schemas<'s>(keyword: &str, value: &'s Json) -> Vec<&'s Map<String, Json>> {
     }
 }
 
-struct Walk<'r, 's> {
+struct PartWalk<'r, 's> {
     root: &'r Root<'s>,
     keys: &'r Keys,
     told: Details,
@@ -75,7 +75,7 @@ struct Walk<'r, 's> {
     steps: usize,
 }
 
-impl Walk<'_, '_> {
+impl PartWalk<'_, '_> {
     /// Tells what is inside the part that this path leads to. A list of lists of lists has no longer path than a list.
     fn inside(&mut self, path: &[String], schema: &Json, level: usize) {
         self.steps += 1;

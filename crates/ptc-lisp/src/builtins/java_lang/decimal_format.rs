@@ -63,7 +63,7 @@ pub(super) static TABLE: &[Builtin] = &[
         |_, args| {
             let rounding = rounding(args, 1)?;
             let cell = receiver(args)?;
-            set(cell, Parts { rounding, ..parts(cell) });
+            set(cell, Settings { rounding, ..parts(cell) });
             Ok(Value::Nil)
         },
         "Sets how a DecimalFormat rounds.",
@@ -81,7 +81,7 @@ pub(super) static TABLE: &[Builtin] = &[
                 _ => Err(no_method(args, "a MathContext or DecimalFormat")),
             },
             _ => {
-                let Parts { rounding, .. } = parts(receiver(args)?);
+                let Settings { rounding, .. } = parts(receiver(args)?);
                 Ok(rounding_mode(Context { precision: 0, rounding }))
             }
         },
@@ -184,7 +184,7 @@ fn changed(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits)) ->
     let mut digits = before.pattern()?.digits().clone();
     change(&mut digits);
     heap.reserve(256)?;
-    set(cell, Parts { digits: Some(digits), ..before });
+    set(cell, Settings { digits: Some(digits), ..before });
     Ok(Value::Nil)
 }
 
@@ -208,12 +208,12 @@ fn american(heap: &mut Heap, args: &[Value], pattern: &str) -> Res {
 }
 
 fn state(heap: &mut Heap, pattern: Value, rounding: Rounding) -> Value {
-    let parts = Parts { source: pattern, rounding, digits: None };
+    let parts = Settings { source: pattern, rounding, digits: None };
     heap.cell(CellKind::Format, parts.value(), true)
 }
 
 /// Replaces what a formatter holds. The old value is dropped after the borrow has ended.
-fn set(cell: &CellObj, parts: Parts) {
+fn set(cell: &CellObj, parts: Settings) {
     let old = std::mem::replace(&mut cell.state.borrow_mut().value, parts.value());
     drop(old);
 }
@@ -226,14 +226,14 @@ fn receiver(args: &[Value]) -> Res<&Shared<CellObj>> {
 }
 
 /// What a formatter holds.
-struct Parts {
+struct Settings {
     source: Value,
     rounding: Rounding,
     /// The numbers of digits, where setters changed those of the pattern.
     digits: Option<Digits>,
 }
 
-impl Parts {
+impl Settings {
     fn value(self) -> Value {
         let mode = rounding_mode(Context { precision: 0, rounding: self.rounding });
         let mut items = vec![self.source, mode];
@@ -279,9 +279,9 @@ fn digits_of(value: &Value) -> Option<Digits> {
 }
 
 /// The parts of a formatter; a damaged dump may have left anything there.
-fn parts(cell: &CellObj) -> Parts {
+fn parts(cell: &CellObj) -> Settings {
     let Value::Vec(body) = cell.state.borrow().value.clone() else {
-        return Parts { source: Value::str(""), rounding: Rounding::HalfEven, digits: None };
+        return Settings { source: Value::str(""), rounding: Rounding::HalfEven, digits: None };
     };
     let ordinal = match body.items.get(1) {
         Some(Value::Time(time)) => match **time {
@@ -290,7 +290,7 @@ fn parts(cell: &CellObj) -> Parts {
         },
         _ => Rounding::HalfEven as u8,
     };
-    Parts {
+    Settings {
         source: body.items.first().cloned().unwrap_or_default(),
         rounding: Rounding::at(ordinal).unwrap_or(Rounding::HalfEven),
         digits: body.items.get(2).and_then(digits_of),
