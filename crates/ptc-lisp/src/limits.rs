@@ -195,7 +195,7 @@ pub static ALL: &[Limit] = &[
         "forms",
         LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_forms as u64,
-        "Forms in the text of a program; fewer where the memory would not last for them.",
+        "Forms in the text of a program; fewer where the memory would not last for them, or for what macros make of them.",
         ErrorKind::ProgramTooLarge,
     ),
     fixed(

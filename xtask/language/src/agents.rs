@@ -22,7 +22,9 @@ pub fn page() -> String {
     }
     out.push_str(
         "\n## Reasons\n\nWhy a run, or a turn of it, failed (`step.fail.reason`). Programs add their own with \
-         `(fail {:reason :custom …})`. Names of the first draft of the specification are understood too.\n\n\
+         `(fail {:reason :custom …})`. Names of the first draft of the specification are understood too. Where \
+         programs are calls of a tool (`ptc_transport = \"tool_call\"`), the model reads the class that `lisp_eval` \
+         of the MCP server gives in place of the reason ([tools](mcp-tools.md)).\n\n\
          | reason | in the draft | when |\n|---|---|---|\n",
     );
     for reason in REASONS {

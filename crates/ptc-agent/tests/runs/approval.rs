@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ptc_agent::model::{Output, Reply};
 use ptc_agent::{
-    Agent, AgentRun, Answers, Approval, AskKind, Builder, Decision, Effect, Expose, Need, RunOptions, Step,
-    Supply, Tool, Transport, Verdict, drive,
+    Agent, AgentRun, Answers, Approval, AskKind, Builder, Decision, Effect, Expose, Need, RunOptions,
+    SaveError, Step, Supply, Tool, Transport, Verdict, drive,
 };
 use serde_json::{Value as Json, json};
 
@@ -292,13 +292,12 @@ fn answers_of_the_wrong_kind_make_no_call() {
 }
 
 #[test]
-fn calls_of_tools_that_are_gone_are_made_by_nobody() {
+fn a_run_does_not_go_on_with_an_agent_that_lacks_its_tool() {
     let agent = || Agent::builder("Pay").name("payer");
     let program = code("(return (try (tool/pay {:sum 1}) (catch Exception e (ex-message e))))");
     let (run, _) = after_reply(agent().tool(pay()).build().unwrap(), program);
     let bytes = run.save().unwrap();
     let less = Arc::new(agent().build().unwrap());
-    let Ok(mut run) = AgentRun::load(less, RunOptions::new(scripted()), &bytes, 0) else { return };
-    let Need::Done(step) = run.next(0) else { panic!("it is over") };
-    assert!(step.value.to_string().contains("no tool `pay` any more"), "{step:#?}");
+    let loaded = AgentRun::load(less, RunOptions::new(scripted()), &bytes, 0);
+    assert!(matches!(loaded, Err(SaveError::OtherAgent { .. })), "its call was approved with the tool");
 }

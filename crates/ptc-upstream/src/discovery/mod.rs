@@ -9,9 +9,12 @@ use serde_json::{Value as Json, json};
 
 pub use self::search::Searchable;
 use crate::call::{bounded, no_tool, no_upstream};
-use crate::catalog::{AS_FUNCTION, Catalog, CatalogTool, Server, doc, server_doc};
+use crate::catalog::{AS_FUNCTION, Catalog, CatalogTool, Server, doc, quoted, server_doc};
 use crate::ledger::json_bytes;
 use crate::shapes::Shapes;
+
+/// Tools that `dir` lists unless told otherwise.
+const DIR: usize = 50;
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ impl Question {
             }),
             "dir" => Ok(Question::Dir {
                 server: text("ref"),
-                limit: number("limit", 50),
+                limit: number("limit", DIR as u64),
                 offset: number("offset", 0),
             }),
             "doc" if !text("ref").contains('/') => Ok(Question::DocServer { server: text("ref") }),
@@ -186,7 +189,7 @@ pub fn answer(
             let why = |server: &Server| away(&server.name).filter(|why| matters(server, why));
             let summary =
                 |server: &Arc<Server>| server.summary(why(server).map(|why| why.words()).as_deref());
-            Reply::Found(fitted(catalog.servers().iter().map(summary), most))
+            Reply::Found(fitted(catalog.servers().iter().map(summary), most).into())
         }
         Question::Apropos { query, limit, load } => {
             let lines = search::apropos(catalog, query, *limit, *load, away).into_iter();
@@ -246,7 +249,15 @@ fn dir(server: &Server, away: Absence<'_>, limit: usize, offset: usize, most: us
             None => Reply::Nothing("upstream_unavailable"),
         };
     };
-    Reply::Found(fitted(tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry())), most))
+    let entries = tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry()));
+    let mut entries = fitted(entries, most);
+    let next = offset.saturating_add(entries.len());
+    if next < tools.len() {
+        let (left, name) = (tools.len() - next, quoted(&server.name));
+        let limit = if limit == DIR { String::new() } else { format!(" :limit {limit}") };
+        entries.push(format!("… {left} more: (dir {name} {{:offset {next}{limit}}})").into());
+    }
+    Reply::Found(Json::Array(entries))
 }
 
 fn find_server<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Arc<Server>, Reply> {
@@ -262,7 +273,7 @@ fn find_tool<'c>(catalog: &'c Catalog, server: &str, tool: &str) -> Result<&'c A
 }
 
 /// A list with as many entries as fit.
-fn fitted(entries: impl Iterator<Item = Json>, most: usize) -> Json {
+fn fitted(entries: impl Iterator<Item = Json>, most: usize) -> Vec<Json> {
     let mut bytes = 2;
     let fits = |entry: &Json| {
         bytes += json_bytes(entry) + 1;

@@ -385,3 +385,24 @@ fn servers_that_are_starting_are_named_beside_what_was_found() {
     }
     assert_eq!(ask(json!({"op": "dir", "ref": "git"})), Reply::Found(json!([format!("git ({starting})")])));
 }
+
+#[test]
+fn a_list_of_tools_that_is_not_whole_says_how_it_goes_on() {
+    let names: Vec<String> = (0..120).map(|at| format!("t{at:03}")).collect();
+    let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "One of many")).collect();
+    let catalog = Catalog::new([server("huge", "", &[], &tools)]);
+    let ask = |asked: Json| {
+        let question = Question::parse(&asked).expect("a question");
+        let Reply::Found(Json::Array(lines)) =
+            answer(&question, &catalog, &Shapes::default(), &|_| None, MOST)
+        else {
+            panic!("there are tools")
+        };
+        (lines.len(), lines.last().cloned().unwrap_or_default())
+    };
+    let dir = |limit: u64, offset: u64| json!({"op": "dir", "ref": "huge", "limit": limit, "offset": offset});
+    assert_eq!(ask(json!({"op": "dir", "ref": "huge"})), (51, json!("… 70 more: (dir 'huge {:offset 50})")));
+    assert_eq!(ask(dir(30, 60)), (31, json!("… 30 more: (dir 'huge {:offset 90 :limit 30})")));
+    assert_eq!(ask(dir(50, 100)), (20, json!("t119 - One of many")));
+    assert_eq!(ask(dir(50, 200)).0, 0);
+}

@@ -425,7 +425,12 @@ impl Column {
             return;
         }
         let record = self.record.get_or_insert_default();
-        record.maps += 1;
+        // A row of which a part is in view would say that it lacks the rest.
+        let whole = entries.len() == total;
+        if !whole && record.maps > 0 {
+            return;
+        }
+        record.maps += usize::from(whole);
         for (key, value) in entries {
             let Some(name) = field_name(key) else { continue };
             let Some(column) = record.field(name) else { return };

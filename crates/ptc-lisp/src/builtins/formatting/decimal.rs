@@ -30,6 +30,10 @@ impl DecimalDigits {
     pub(super) fn of_decimal(decimal: &Decimal) -> DecimalDigits {
         let DecimalDigits { digits, point } =
             DecimalDigits::of_digits(&decimal.unscaled().magnitude().to_string());
+        if digits == [0] {
+            // Where the point stands would be shown as zeros before it.
+            return DecimalDigits { digits, point };
+        }
         let scale = i32::try_from(decimal.scale()).unwrap_or(i32::MAX);
         DecimalDigits { digits, point: point.saturating_sub(scale) }
     }

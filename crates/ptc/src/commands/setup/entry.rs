@@ -196,9 +196,16 @@ fn codex_approval(fields: &mut Map<String, Json>) {
         fields.remove("default_tools_approval_mode");
         approval.insert("*".to_owned(), json!("ask"));
     }
-    for (tool, said) in fields.get("tools").and_then(Json::as_object).into_iter().flatten() {
-        if asks(said.get("approval_mode")) {
-            approval.insert(tool.clone(), json!("ask"));
+    if let Some(Json::Object(tools)) = fields.get_mut("tools") {
+        for (tool, said) in tools.iter_mut() {
+            let mode = said.as_object_mut().and_then(|said| said.remove("approval_mode"));
+            if asks(mode.as_ref()) {
+                approval.insert(tool.clone(), json!("ask"));
+            }
+        }
+        tools.retain(|_, said| said.as_object().is_none_or(|said| !said.is_empty()));
+        if tools.is_empty() {
+            fields.remove("tools");
         }
     }
     if !approval.is_empty() {

@@ -112,6 +112,7 @@ fn what_codex_asks_about_needs_approval() {
     let entry = json!({"command": "x", "default_tools_approval_mode": "prompt", "tools": {"put": {"approval_mode": "prompt"}, "get": {"approval_mode": "approve"}}});
     let moved = moved(&entry, &origin("codex", None)).expect("it moves");
     assert_eq!(moved["approval"], json!({"*": "ask", "put": "ask"}));
+    assert_eq!(moved.get("tools"), None, "nothing of it is left that could be told as unknown");
 }
 
 #[test]
