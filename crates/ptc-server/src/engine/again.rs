@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::api::Signals;
 use super::reason::Reason;
+use super::sessions::SessionError;
 use super::{Answered, fixed};
 use crate::effects::BEGUN;
 
@@ -38,6 +39,16 @@ pub fn first_time(signals: &Signals) -> Result<(), Box<Answered>> {
     journal.goes_on(true);
     journal.saw(BEGUN, json!({}));
     Ok(())
+}
+
+/// The answer to a request whose session cannot be had. One that was begun before and may have changed something is told
+/// that it does not run again, where the session is over.
+pub fn without_session(error: &SessionError, signals: &Signals) -> Answered {
+    let begun = || signals.journal.as_ref().is_some_and(|journal| journal.seen(BEGUN).is_some());
+    match error.is_over() && begun() {
+        true => stale("its session is over"),
+        false => error.answered(),
+    }
 }
 
 fn stale(why: &str) -> Answered {

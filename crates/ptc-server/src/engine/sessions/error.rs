@@ -51,9 +51,20 @@ impl SessionError {
         self
     }
 
+    /// Whether the session is there no more.
+    pub fn is_over(&self) -> bool {
+        [Reason::SESSION_NOT_FOUND, Reason::SESSION_CLOSED]
+            .iter()
+            .any(|reason| reason.name == self.reason.name)
+    }
+
     /// What to do about it.
     fn feedback(&self) -> &'static str {
         match self.reason.name {
+            "session_not_found" | "session_closed" if !self.made.is_empty() || !self.unknown.is_empty() => {
+                "The session is over, and what the calls did stays: look at it before you call again. Sent again under the \
+                 same key, the request is told what they did, and makes none."
+            }
             _ if !self.made.is_empty() || !self.unknown.is_empty() => {
                 "What the calls did stays. Send the request again under the same key, if it has one: it is taken up, and calls \
                  that were answered are not made again. Else look first what they did; to call again makes them again."

@@ -60,7 +60,7 @@ impl Engine {
         let schema = given.get("output_schema").filter(|schema| !schema.is_null()).cloned();
         let (reservation, args) = match self.session_program(sessions, caller, &mut given).await {
             Ok(taken) => taken,
-            Err(error) => return Ok(error.answered()),
+            Err(error) => return Ok(again::without_session(&error, signals)),
         };
         let session = reservation.session().clone();
         let calls = self.calls(caller, session.grants.clone(), signals);
@@ -185,7 +185,7 @@ impl Engine {
             () = session.over.cancelled() => return over(given_up(&session, &calls, signals)),
             () = tokio::time::sleep_until(session.until().expires.into()) => {
                 sessions.expire(&session);
-                return over(no_longer_active());
+                return over(given_up(&session, &calls, signals));
             }
             outcome = evaluate::wait(running, timeout, signals, &calls) => outcome?,
         };
@@ -615,18 +615,15 @@ fn own_calls(outcome: &Outcome, redactor: &Redactor) -> Vec<Json> {
 
 /// The answer of a program whose session is over here: another server has it, or nobody.
 fn given_up(session: &Session, calls: &Calls, signals: &Signals) -> Answered {
-    if !session.is_lost() {
-        return no_longer_active();
-    }
+    let over = match session.is_lost() {
+        true => SessionError::from(Refusal::Lost),
+        false => SessionError::new(Reason::SESSION_NOT_FOUND, "eval request is no longer active"),
+    };
     let calls = calls.finish().unwrap_or_default();
-    SessionError::from(Refusal::Lost).after(&calls, unwritten(signals)).answered()
+    over.after(&calls, unwritten(signals)).answered()
 }
 
 /// Calls of a program that may run again whose answers are not written down.
 fn unwritten(signals: &Signals) -> Vec<String> {
     signals.journal.as_ref().map(|journal| journal.unwritten()).unwrap_or_default()
-}
-
-fn no_longer_active() -> Answered {
-    SessionError::new(Reason::SESSION_NOT_FOUND, "eval request is no longer active").answered()
 }

@@ -29,7 +29,7 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 pub use self::all::Sessions;
-use self::error::SessionError;
+pub(super) use self::error::SessionError;
 use self::keep::Hold;
 pub use self::keep::Keeper;
 use self::log::SessionLog;
