@@ -639,8 +639,8 @@ SELECT  ;=? there is no SQL
 (< 1 Infinity)  ;=? write ##Inf
 (= NaN 1)  ;=? (NaN? x)
 (bigdecimal 5)  ;=? write (bigdec x)
-(BigDecimal "1.5")  ;=? write (BigDecimal. …) with a point
-(DecimalFormat "0.00")  ;=? write (DecimalFormat. …) with a point
+(BigDecimal "1.5")  ;=? write (BigDecimal. …)
+(DecimalFormat "0.00")  ;=? write (DecimalFormat. …)
 (chars "abc")  ;=? write (seq s), or (map str s)
 (.setParseBigDecimal (DecimalFormat. "0.0") true)  ;=? (bigdec (str/replace s "," ""))
 (.applyPattern (DecimalFormat. "0.0") "0.00")  ;=? into the pattern, as in (DecimalFormat.

@@ -14,7 +14,6 @@ const USAGE: &str = "usage: cargo xtask stress [--times N] [--frail N] [FILTER]
 
 /// Test programs whose tests start processes.
 const STARTERS: &[&str] = &[
-    "ptc::bin/ptc",
     "ptc::adversarial",
     "ptc::cli",
     "ptc::determinism",
@@ -27,7 +26,6 @@ const STARTERS: &[&str] = &[
     "ptc-runner::files",
     "ptc-store::it",
     "ptc-upstream::it",
-    "xtask-language::bin/xtask-language",
 ];
 
 /// Tests that failed now and then, or waited for time instead of events, as their names end.

@@ -271,8 +271,8 @@ fn exceptions_that_nobody_catches_tell_their_data() {
 
 /// A text in which no two pieces of 32 bytes are alike.
 fn long_text() -> String {
-    let piece = |n: u8| [b'a' + n * 7 % 26, b'A' + n * 11 % 26, b'0' + n % 10];
-    (0..60).flat_map(piece).map(char::from).collect()
+    let digit = |first: u8, n: u32| char::from(first + u8::try_from(n).expect("a small number"));
+    (0..60).flat_map(|n| [digit(b'a', n * 7 % 26), digit(b'A', n * 11 % 26), digit(b'0', n % 10)]).collect()
 }
 
 /// The longest piece of a text that an error says, in bytes, if it is longer than errors may quote.

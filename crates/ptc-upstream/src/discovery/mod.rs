@@ -255,7 +255,9 @@ fn dir(server: &Server, away: Absence<'_>, limit: usize, offset: usize, most: us
     if next < tools.len() {
         let (left, name) = (tools.len() - next, quoted(&server.name));
         let limit = if limit == DIR { String::new() } else { format!(" :limit {limit}") };
-        entries.push(format!("… {left} more: (dir {name} {{:offset {next}{limit}}})").into());
+        let more = Json::from(format!("… {left} more: (dir {name} {{:offset {next}{limit}}})"));
+        let taken: usize = entries.iter().map(|entry| json_bytes(entry) + 1).sum();
+        entries.extend((taken + json_bytes(&more) + 3 <= most).then_some(more));
     }
     Reply::Found(Json::Array(entries))
 }

@@ -484,7 +484,8 @@ fn an_upstream_that_ends_is_told_in_the_log_and_comes_back() {
     let file = folder.file("mcp.json", &servers.to_string());
     for more in [&[][..], &["--require-upstreams"]] {
         let mut server = StdioServer::ready(&[&["--upstreams-config", file.as_str()], more].concat());
-        server.log.wait_for("it is up", |line| line.contains("is ready"));
+        let listed = "(get (first (tool/servers)) \"catalog_loaded\")";
+        eventually("it is up", || server.eval(1, listed).contains("true"));
         let program = "(:ok (tool/call {:server \"ends\" :tool \"look\"}))";
         assert_eq!(server.eval(1, program), "user=> false", "{more:?}");
         server.log.wait_for("its end", |line| {
