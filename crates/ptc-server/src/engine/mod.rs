@@ -253,7 +253,7 @@ impl Engine {
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
-            watched: parts.store.clone().map(|store| watch::watched(store)),
+            watched: parts.store.clone().map(watch::watched),
             page: settings
                 .approval_page
                 .clone()
