@@ -118,6 +118,8 @@ pub(crate) const FORM_BYTES: usize = 128;
 
 /// Forms of a source that no limit of memory bounds.
 const MOST_FORMS: usize = 500_000;
+/// Forms that are analysed between two questions to the host.
+const STRETCH: usize = 256;
 
 /// Forms nest at most this deep after rewriting; more is refused.
 pub(crate) const MAX_NESTING: usize = 700;
@@ -176,8 +178,10 @@ pub(crate) struct Analyzer<'a> {
     used: Vec<u32>,
     namespaces: namespaces::Namespaces,
     depth: usize,
-    /// Forms analysed so far.
-    analysed: usize,
+    /// Forms that may be analysed before the host is asked whether to go on.
+    until_asked: usize,
+    /// Forms that may be analysed after that.
+    left: usize,
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
     trying: usize,
     /// The same with those around functions: what they catch may come from a function that is written in them.
@@ -197,6 +201,7 @@ struct Undefined {
 
 impl<'a> Analyzer<'a> {
     fn new(world: &'a dyn World) -> Self {
+        let most_forms = world.most_forms();
         Analyzer {
             world,
             scopes: Scopes::new(),
@@ -209,7 +214,8 @@ impl<'a> Analyzer<'a> {
             used: Vec::new(),
             namespaces: namespaces::Namespaces::default(),
             depth: 0,
-            analysed: 0,
+            until_asked: most_forms.min(STRETCH),
+            left: most_forms.saturating_sub(STRETCH),
             trying: 0,
             guarded: 0,
             gensyms: 0,
@@ -253,15 +259,24 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Counts forms, or what takes as much memory, and asks the host now and then whether to go on.
+    #[inline]
     fn spend(&mut self, forms: usize, span: Span) -> Result<()> {
-        /// Forms between two questions.
-        const STRETCH: usize = 256;
-        let before = self.analysed;
-        self.analysed = before.saturating_add(forms);
-        if self.analysed > self.world.most_forms() {
-            return Err(too_many_forms(span));
+        match self.until_asked.checked_sub(forms) {
+            Some(left) => {
+                self.until_asked = left;
+                Ok(())
+            }
+            None => self.ask_for_more(forms, span),
         }
-        if before / STRETCH == self.analysed / STRETCH { Ok(()) } else { self.world.ask() }
+    }
+
+    /// Accounts for the forms since the last time, and asks.
+    #[cold]
+    fn ask_for_more(&mut self, forms: usize, span: Span) -> Result<()> {
+        let left = (self.left + self.until_asked).checked_sub(forms).ok_or_else(|| too_many_forms(span))?;
+        self.until_asked = left.min(STRETCH);
+        self.left = left - self.until_asked;
+        self.world.ask()
     }
 
     fn form_inner(&mut self, form: &Form, tail: bool) -> Result {

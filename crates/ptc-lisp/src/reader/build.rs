@@ -31,6 +31,7 @@ pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<R
         source,
         limits,
         stack: Vec::new(),
+        parts: Vec::new(),
         done: Vec::new(),
         discarded: Vec::new(),
         forms: 0,
@@ -63,7 +64,8 @@ struct OpenForm {
     role: Awaited,
     /// The opening delimiter or the prefix.
     opening: Span,
-    items: Vec<Form>,
+    /// Where its parts begin among those of all open forms.
+    first: usize,
 }
 
 impl OpenForm {
@@ -80,6 +82,8 @@ struct FormBuilder<'a> {
     source: &'a str,
     limits: &'a ReadLimits,
     stack: Vec<OpenForm>,
+    /// The finished parts of all open forms, the outermost form's first.
+    parts: Vec<Form>,
     /// Finished top-level forms.
     done: Vec<Form>,
     /// See [`Read::discarded`].
@@ -109,7 +113,7 @@ impl FormBuilder<'_> {
         {
             return Err(fault::nested_short_fn(opening, outer));
         }
-        self.stack.push(OpenForm { role, opening, items: Vec::new() });
+        self.stack.push(OpenForm { role, opening, first: self.parts.len() });
         Ok(())
     }
 
@@ -119,7 +123,7 @@ impl FormBuilder<'_> {
         };
         match frame.role {
             Awaited::Collection(shape) if shape.closer() == found => {
-                self.collection(shape, frame.items, frame.opening, span)
+                self.collection(shape, frame.first, frame.opening, span)
             }
             Awaited::Collection(shape) => {
                 let opener = Opener { span: frame.opening, closer: shape.closer() };
@@ -129,40 +133,41 @@ impl FormBuilder<'_> {
         }
     }
 
-    /// Makes the form of a closed collection.
+    /// Makes the form of a closed collection, whose parts are those from `first` on.
     fn collection(
         &mut self,
         shape: OpeningKind,
-        mut items: Vec<Form>,
+        first: usize,
         opening: Span,
         closing: Span,
     ) -> Result<(), Failure> {
         let span = opening.to(closing);
         let kind = match shape {
-            OpeningKind::List => FormKind::List(items.into()),
-            OpeningKind::Vector => FormKind::Vector(items.into()),
-            OpeningKind::Set => FormKind::Set(items.into()),
+            OpeningKind::List => FormKind::List(self.parts.drain(first..).collect()),
+            OpeningKind::Vector => FormKind::Vector(self.parts.drain(first..).collect()),
+            OpeningKind::Set => FormKind::Set(self.parts.drain(first..).collect()),
             OpeningKind::ShortFn => {
                 self.short_fn = None;
-                FormKind::ShortFn(items.into())
+                FormKind::ShortFn(self.parts.drain(first..).collect())
             }
             OpeningKind::Map => {
-                self.check_pairs(&items, opening)?;
-                FormKind::Map(items.into())
+                self.check_pairs(first, opening)?;
+                FormKind::Map(self.parts.drain(first..).collect())
             }
             OpeningKind::NamespacedMap(namespace) => {
-                self.check_pairs(&items, opening)?;
-                for key in items.iter_mut().step_by(2) {
+                self.check_pairs(first, opening)?;
+                for key in self.parts[first..].iter_mut().step_by(2) {
                     name::qualify_key(key, &namespace);
                 }
-                FormKind::Map(items.into())
+                FormKind::Map(self.parts.drain(first..).collect())
             }
-            OpeningKind::Conditional { splice } => return self.choose(items, splice, span),
+            OpeningKind::Conditional { splice } => return self.choose(first, splice, span),
         };
         self.complete(Form::new(kind, span))
     }
 
-    fn check_pairs(&self, items: &[Form], opening: Span) -> Result<(), Failure> {
+    fn check_pairs(&self, first: usize, opening: Span) -> Result<(), Failure> {
+        let items = &self.parts[first..];
         if items.len().is_multiple_of(2) {
             return Ok(());
         }
@@ -171,9 +176,9 @@ impl FormBuilder<'_> {
     }
 
     /// Picks the branch of a reader conditional: the first that is for `:clj` or for everyone.
-    fn choose(&mut self, items: Vec<Form>, splice: bool, span: Span) -> Result<(), Failure> {
+    fn choose(&mut self, first: usize, splice: bool, span: Span) -> Result<(), Failure> {
         let mut chosen = None;
-        let mut rest = items.into_iter();
+        let mut rest = self.parts.drain(first..);
         while let Some(feature) = rest.next() {
             let (Some(keyword), Some(form)) = (feature.as_keyword(), rest.next()) else {
                 return Err(fault::bad_conditional(feature.span));
@@ -182,6 +187,7 @@ impl FormBuilder<'_> {
                 chosen = Some(form);
             }
         }
+        drop(rest);
         if splice && self.stack.iter().all(|frame| frame.closer().is_none()) {
             return Err(fault::bad_splice(span));
         }
@@ -205,8 +211,8 @@ impl FormBuilder<'_> {
             self.count(filled.span)?;
             form = filled;
         }
-        match self.stack.last_mut() {
-            Some(frame) => frame.items.push(form),
+        match self.stack.last() {
+            Some(_) => self.parts.push(form),
             None => self.done.push(form),
         }
         Ok(())
@@ -221,11 +227,11 @@ impl FormBuilder<'_> {
     }
 
     /// Gives a prefix the form it waited for; `None` if there is nothing to hand on.
-    fn fill(&mut self, mut frame: OpenForm, mut form: Form) -> Result<Option<Form>, Failure> {
+    fn fill(&mut self, frame: OpenForm, mut form: Form) -> Result<Option<Form>, Failure> {
         let span = frame.opening.to(form.span);
         let Awaited::Prefix(prefix) = frame.role else {
-            frame.items.append(&mut form.meta);
-            form.meta = frame.items;
+            let own = std::mem::take(&mut form.meta);
+            form.meta = self.parts.drain(frame.first..).chain(own).collect();
             return Ok(Some(form));
         };
         let kind = match prefix {
@@ -243,8 +249,9 @@ impl FormBuilder<'_> {
                 self.stack.push(OpenForm {
                     role: Awaited::MetaTarget,
                     opening: frame.opening,
-                    items: vec![form],
+                    first: self.parts.len(),
                 });
+                self.parts.push(form);
                 return Ok(None);
             }
             Prefix::Var if form.as_symbol().is_none() => return Err(fault::var_needs_symbol(span)),

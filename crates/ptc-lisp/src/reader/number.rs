@@ -20,6 +20,11 @@ pub(super) fn looks_numeric(first: &str, next: Option<char>) -> bool {
 /// The number that `token` writes.
 pub(super) fn parse(token: &str, limits: &ReadLimits) -> Result<FormKind, NumberFault> {
     let most = limits.max_digits;
+    if token.len() <= most.min(SMALL)
+        && let Some(small) = small_integer(token)
+    {
+        return Ok(FormKind::Int(small));
+    }
     if token.len() > most && token.bytes().filter(u8::is_ascii_alphanumeric).count() > most {
         return Err(NumberFault::TooLong);
     }
@@ -53,6 +58,17 @@ pub(super) fn parse(token: &str, limits: &ReadLimits) -> Result<FormKind, Number
         _ => number.integer(whole, 10)?,
     };
     Ok(if big { wide(integer) } else { integer })
+}
+
+/// Digits that make a small integer whatever they are.
+const SMALL: usize = 18;
+
+/// The integer that most tokens are: at most [`SMALL`] decimal digits, the first of which is no zero unless it is alone.
+fn small_integer(token: &str) -> Option<i64> {
+    if token.len() != 1 && token.starts_with('0') || token.is_empty() {
+        return None;
+    }
+    token.bytes().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
 }
 
 fn all_digits(text: &str) -> bool {
@@ -145,6 +161,9 @@ pub(super) fn lacks_zero(token: &str) -> bool {
 /// The bytes of groups of digits that go on from a number, as in `1,000`. Only those count that no list of numbers has: one
 /// of them begins with a zero.
 pub(super) fn groups(token: &str, rest: &str) -> usize {
+    if !rest.starts_with(',') {
+        return 0;
+    }
     let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
     if !all_digits(digits) || digits.len() > 3 {
         return 0;
