@@ -6,7 +6,7 @@
 use jiff::civil::{Date, Time as Clock};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::syntax::{Form, FormKind};
 use crate::value::{Map, Table, Time, Value};
@@ -124,7 +124,7 @@ impl Conversion<'_> {
 
 fn tagged(tag: &str, inner: &Form) -> Result<Value, Error> {
     let FormKind::Str(text) = &inner.kind else {
-        return Err(bad_tag(inner, format!("#{tag} must be followed by a string")));
+        return Err(bad_tag(inner, format!("#{} must be followed by a string", excerpt(tag))));
     };
     let time = match tag {
         "inst" => instant(text).map(Time::JavaDate),

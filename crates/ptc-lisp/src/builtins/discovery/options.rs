@@ -29,10 +29,7 @@ impl AproposQuery {
             _ => None,
         };
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-            return bad(format!(
-                "apropos requires query (non-empty string), got {}",
-                heap.readable(&args[0])?
-            ));
+            return bad(format!("apropos requires query (non-empty string), got {}", heap.brief(&args[0])));
         };
         let limit = whole(heap, args, "apropos", "limit", 8, (1, MOST_FOUND))?;
         let load = flag(heap, args, "apropos", "load")?;
