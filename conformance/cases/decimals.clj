@@ -83,6 +83,12 @@
 
 [(format "%.2f" 1.005M) (format "%s" 1.10M) (format "%,.2f" -1234567.891M) (format "%e" 1234.5M) (format "%10.2f|" 1.5M) (format "%.0f" 2.5M) (format "%f" 1E3M) (format "%(.2f" -1.5M)]  ;=> ["1.01" "1.10" "-1,234,567.89" "1.234500e+03" "      1.50|" "3" "1000.000000" "(1.50)"]
 [(format "%,.2f" (.setScale 40M -2 java.math.RoundingMode/HALF_UP)) (format "%.2f" 0E+3M) (format "%,.2f" 0E+3M) (format "%.0f" 0E+2M) (format "%.2f" 0.000M)]  ;=> ["0.00" "0.00" "0.00" "0" "0.00"]
+[(format "%e" 0E+3M) (format "%e" 0.0M) (format "%.2e" 0.00000M) (format "%E" 0E+12M) (format "%12.3e" 0E+3M) (format "%e" 0M)]  ;=> ["0.000000e+03" "0.000000e-01" "0.00e-05" "0.000000E+12" "   0.000e+03" "0.000000e+00"]
+[(format "%g" 0E+3M) (format "%g" 0M) (format "%g" 0.00M) (format "%.3g" 0E+9M) (format "%g" 0.0)]  ;=> ["0.00000e+03" "0.00000" "0.00000e-02" "0.00e+09" "0.00000"]
+(map #(.toPattern (java.text.DecimalFormat. %)) ["#,##0.00" "0" "$#,##0.00;($#)" "'#'#" "0.0#%"])  ;=> ("#,##0.00" "#0" "$#,##0.00;($#,##0.00)" "'#'#" "#0.0#%")
+(let [f (java.text.DecimalFormat. "#,##0.00")] (.setGroupingUsed f false) (.setMinimumIntegerDigits f 3) [(.toPattern f) (.isGroupingUsed f) (.getGroupingSize f)])  ;=> ["#000.00" false 3]
+(let [f (java.text.DecimalFormat. "#,##0.0#")] [(.getMaximumFractionDigits f) (.getMinimumFractionDigits f) (.getMaximumIntegerDigits f) (.getMinimumIntegerDigits f) (.isGroupingUsed f) (.getGroupingSize f) (str (.getRoundingMode f))])  ;=> [2 1 2147483647 1 true 3 "HALF_EVEN"]
+(let [f (java.text.DecimalFormat. "0")] (.setMaximumFractionDigits f -3) (.setMinimumFractionDigits f 2) [(.getMaximumFractionDigits f) (.toPattern f)])  ;=> [2 "#0.00"]
 (mapv (fn [[p x]] (.format (java.text.DecimalFormat. p) x)) [["#,##0.00" 1234.565M] ["0.00%" 0.12345M] ["#.##" 0.5M] ["#,##0.00" -1234.5] ["$#,##0.00;($#,##0.00)" -1234.5] ["0.00" 1.005] ["00.0#" 3.14159] ["0" 2.5] ["#,###" 1234567] ["0.00 EUR" 5] ["'#'0" 5] [".00" 0.5M] ["0.00" -0.001M] ["0.000000000000000000000" 0.1]])  ;=> ["1,234.56" "12.34%" "0.5" "-1,234.50" "($1,234.50)" "1.00" "03.14" "2" "1,234,567" "5.00 EUR" "#5" ".50" "-0.00" "0.100000000000000000000"]
 (let [f (java.text.DecimalFormat. "0.00")] (.setRoundingMode f java.math.RoundingMode/HALF_UP) [(.format f 1.005M) (.format f 0.125) (str (.getRoundingMode f))])  ;=> ["1.01" "0.13" "HALF_UP"]
 (mapv #(.format (java.text.DecimalFormat. "") %) [1234.5678 0.5 0 -0.25 1234567 1234.123456789012345678901234567890M])  ;=> ["1,234.5678" ".5" "0" "-.25" "1,234,567" "1,234.12345678901234567890123456789"]

@@ -20,6 +20,27 @@ pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// As much of a written value as an error quotes: a text that is cut ends with its quote all the same, so that nobody takes
+/// what follows for a part of it.
+pub(crate) fn excerpt_of_value(written: &str) -> String {
+    let shown = excerpt(written);
+    if shown != written && in_text(&shown) { format!("{shown}\"") } else { shown.into_owned() }
+}
+
+/// Whether the end of a written value is inside of a text.
+fn in_text(written: &str) -> bool {
+    let (mut inside, mut escaped) = (false, false);
+    for c in written.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => inside = !inside,
+            _ => {}
+        }
+    }
+    inside
+}
+
 /// The kinds of error. The text of a kind is stable: hosts and models match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -183,6 +204,13 @@ impl Error {
             notes: Vec::new(),
             repaired: None,
         }
+    }
+
+    /// Whether the hint is no advice but the data of what a program or a tool threw, which may be anybody's words. What a
+    /// tool raised keeps its kind where a program throws it again.
+    pub fn tells_data(&self) -> bool {
+        self.kind == ErrorKind::Exception
+            || self.hint.as_deref().is_some_and(|hint| hint.starts_with("its data is {"))
     }
 
     /// The error for a call with the wrong number of arguments: `f takes 2 arguments, got 1`. What is

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::analyze::Servers;
-use crate::error::{Error, ErrorKind, QUOTED, excerpt};
+use crate::error::{Error, ErrorKind, QUOTED, excerpt_of_value};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -466,7 +466,7 @@ impl Heap {
         let mut printer = Printer::new(&self.names, Style::Readable, 2 * QUOTED);
         // What fits is all that is wanted.
         let _ = printer.value(value);
-        excerpt(&printer.finish()).into_owned()
+        excerpt_of_value(&printer.finish())
     }
 
     /// The keyword named `text`.

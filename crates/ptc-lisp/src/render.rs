@@ -5,7 +5,7 @@
 //! error and the source, and both bound what hostile programs can make them say. Pieces carry a role,
 //! so that a terminal can colour them without this crate knowing about colours.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::span::{Position, Span};
 use crate::visible::is_format;
 
@@ -65,7 +65,7 @@ pub fn pieces(error: &Error, source: &str, name: &str) -> Vec<(Role, String)> {
 /// What stands before a hint, for people and for models. There is no advice for what the program threw itself: its hint
 /// says what data it has.
 fn labels(error: &Error) -> [&'static str; 2] {
-    if error.kind == ErrorKind::Exception { ["note", "Note"] } else { ["help", "Fix"] }
+    if error.tells_data() { ["note", "Note"] } else { ["help", "Fix"] }
 }
 
 /// An error in one line for a model, in two if the repaired text is known:

@@ -144,7 +144,7 @@ impl View {
         Painter::new(names, bounds).value(value, 0)
     }
 
-    /// The view of JSON. Keys are keywords, as programs see them.
+    /// The view of JSON. Keys are keywords, and strings where they have a slash, as programs see them.
     pub fn of_json(json: &Json, bounds: &Bounds) -> View {
         JsonPainter { bounds, left: NODES }.value(json, 0)
     }
@@ -447,6 +447,15 @@ impl JsonPainter<'_> {
         if depth >= self.bounds.depth { 0 } else { self.bounds.items.min(self.left) }
     }
 
+    /// A key as programs see it: a keyword, or a string where it has a slash.
+    fn key(&self, key: &str) -> View {
+        let shown = beginning(key, self.bounds.string_chars).to_owned();
+        match key.contains('/') {
+            true => View::Str { text: shown, chars: key.chars().count() },
+            false => View::Keyword(shown),
+        }
+    }
+
     fn value(&mut self, json: &Json, depth: usize) -> View {
         self.left = self.left.saturating_sub(1);
         match json {
@@ -480,7 +489,7 @@ impl JsonPainter<'_> {
                 let entries = all.into_iter().map(|(key, value)| {
                     let hidden = self.bounds.firewall && is_hidden_name(key);
                     let value = if hidden { View::Hidden } else { self.value(value, depth + 1) };
-                    (View::Keyword(beginning(key, self.bounds.string_chars).to_owned()), value)
+                    (self.key(key), value)
                 });
                 View::Map { entries: entries.collect(), total: fields.len() }
             }

@@ -46,6 +46,14 @@ impl Type {
     pub fn coerce<V: Build>(&self, value: &V, mode: Mode) -> Result<Coerced<V>, Rejection> {
         run(value, mode, |walk| walk.ty(self, value))
     }
+
+    /// The same, but fields that are not declared stay where only a strict contract or a closed record forbids them.
+    pub fn convert<V: Build>(&self, value: &V, mode: Mode) -> Result<Coerced<V>, Rejection> {
+        run(value, mode, |walk| {
+            walk.keeps = true;
+            walk.ty(self, value)
+        })
+    }
 }
 
 fn run<'a, V: Build>(
@@ -68,6 +76,8 @@ fn run<'a, V: Build>(
 
 struct Walk<'a> {
     strict: bool,
+    /// Whether fields that are not declared stay.
+    keeps: bool,
     trail: Trail<'a>,
     errors: Issues,
     warnings: Issues,
@@ -75,7 +85,13 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(strict: bool) -> Walk<'a> {
-        Walk { strict, trail: Trail::default(), errors: Issues::default(), warnings: Issues::default() }
+        Walk {
+            strict,
+            keeps: false,
+            trail: Trail::default(),
+            errors: Issues::default(),
+            warnings: Issues::default(),
+        }
     }
 
     fn ty<V: Build>(&mut self, ty: &'a Type, value: &'a V) -> V {
@@ -113,8 +129,13 @@ impl<'a> Walk<'a> {
                 });
             fields.extend(coerced.map(|v| (field.name.clone(), v)));
         }
-        for (key, _) in value.fields().into_iter().flatten() {
-            if record.field(&key).is_none() {
+        for (key, given) in value.fields().into_iter().flatten() {
+            if record.field(&key).is_some() {
+                continue;
+            }
+            if self.keeps && !record.closed && !self.strict {
+                fields.push((key.into_owned(), given.clone()));
+            } else {
                 self.extra(record, key);
             }
         }
@@ -152,7 +173,7 @@ impl<'a> Walk<'a> {
             return self.ty(member, value);
         }
         for member in members {
-            let mut attempt = Walk { trail: self.trail.clone(), ..Walk::new(self.strict) };
+            let mut attempt = Walk { trail: self.trail.clone(), keeps: self.keeps, ..Walk::new(self.strict) };
             let coerced = attempt.ty(member, value);
             if attempt.errors.is_empty() {
                 self.warnings.append(attempt.warnings);

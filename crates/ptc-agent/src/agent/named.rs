@@ -139,7 +139,7 @@ options! {
         |o, v| into(&mut o.journaling, boolean(v));
     "firewall", "boolean", Kind::Flag, "true", "Hides fields that begin with an underscore from models.",
         |o, v| into(&mut o.firewall, boolean(v));
-    "fallback", "boolean", Kind::Flag, "false", "Whether the last value that fits the signature answers if no program returned before the turns ran out.",
+    "fallback", "boolean", Kind::Flag, "false", "Whether the last value that fits the signature answers if no program returned before the turns ran out. A run that fails for want of an answer has `last_values` in its details, and `no_fallback` beside them where this option would not help: in combined mode, with `completion_mode` explicit, and where no value fits.",
         |o, v| into(&mut o.fallback, boolean(v));
     "multiple_blocks", "reject or sequence", Kind::Choice(&["reject", "sequence"]), "reject (draft: sequence)", "What to do with several programs in a reply.",
         |o, v| into(&mut o.multiple_blocks, read(v, "must be reject or sequence"));

@@ -3,7 +3,7 @@
 //! | declared | read as |
 //! |---|---|
 //! | nothing, `:string`, `:any` | the text itself |
-//! | maps and lists | the JSON in the text, checked strictly; a list also as `{"items": […]}`; of several the only one that fits |
+//! | maps and lists | the JSON in the text, its scalars converted as arguments are where it does not fit otherwise; a list also as `{"items": […]}`; of several the only one that fits |
 //! | `:keyword`, enums | the word, bare or as a JSON string |
 //! | `:datetime` | ISO 8601, bare or as a JSON string; a date alone is its midnight in UTC |
 //! | other scalars, optionals, unions | JSON, converted as arguments are |
@@ -68,14 +68,17 @@ fn not_json(message: String) -> FinalError {
 /// The value that is meant of those in an answer: the only one that fits. Several that differ are nobody's to choose from.
 fn the_one_meant(ty: &Type, values: Vec<Json>, mode: Mode) -> Result<Coerced<Json>, FinalError> {
     let strictness = if mode == Mode::Strict { Mode::Strict } else { Mode::Enabled };
-    let (mut others, mut fitting) = (Vec::new(), Vec::new());
+    let (mut others, mut converted, mut fitting) = (Vec::new(), Vec::new(), Vec::new());
     let mut fault = None;
     for value in values {
         match as_declared(ty, value) {
             Ok(value) => {
-                let kept = match ty.validate(&value, strictness) {
-                    Ok(_) => &mut fitting,
-                    Err(_) => &mut others,
+                let kept = if ty.validate(&value, strictness).is_ok() {
+                    &mut fitting
+                } else if ty.convert(&value, strictness).is_ok() {
+                    &mut converted
+                } else {
+                    &mut others
                 };
                 // A second one that differs says all there is to know.
                 if kept.len() < 2 && !kept.contains(&value) {
@@ -85,7 +88,7 @@ fn the_one_meant(ty: &Type, values: Vec<Json>, mode: Mode) -> Result<Coerced<Jso
             Err(error) => fault = fault.or(Some(error)),
         }
     }
-    let only = if fitting.is_empty() { others } else { fitting };
+    let only = [fitting, converted, others].into_iter().find(|kept| !kept.is_empty()).unwrap_or_default();
     let differ = only.len() > 1;
     let Some(first) = only.into_iter().next() else {
         return Err(fault.unwrap_or_else(|| not_json("there is none".to_owned())));
@@ -116,7 +119,16 @@ fn not_scalar(ty: &Type) -> FinalError {
     ))
 }
 
+/// Checks an answer. What does not fit as it stands is converted where that makes it fit: models write `"42"` and `42.0`
+/// where an integer is wanted.
 fn check(ty: &Type, value: Json, mode: Mode) -> Result<Coerced<Json>, FinalError> {
+    let strictness = if mode == Mode::Strict { Mode::Strict } else { Mode::Enabled };
+    if mode != Mode::Disabled
+        && ty.validate(&value, strictness).is_err()
+        && let Ok(converted) = ty.convert(&value, strictness)
+    {
+        return Ok(converted);
+    }
     match ty.validate(&value, mode) {
         Ok(warnings) => Ok(Coerced { value, warnings }),
         Err(rejection) => Err(FinalError::Validation(rejection.errors)),
@@ -326,10 +338,24 @@ mod tests {
     }
 
     #[test]
-    fn r5_5_structures_are_checked_without_conversion() {
+    fn r5_5_scalars_of_structures_are_converted_where_they_do_not_fit_otherwise() {
         assert_eq!(read(r#"Here: {"total-sum": 3}"#, "{total_sum :int}"), Ok(json!({"total_sum": 3})));
-        let error = read(r#"{"a": "3", "b": [{"c": null}]}"#, "{a :int, b [{c :int}]}").unwrap_err();
-        assert_eq!(error, r#"invalid: a: expected int, got string "3"; b[0].c: expected int, got nil"#);
+        let ty = Type::parse("{a :int, b [{c :int}]}").unwrap();
+        let text = r#"{"a": "3", "b": [{"c": 42.0, "more": "7"}]}"#;
+        for mode in [Mode::Enabled, Mode::WarnOnly] {
+            let found = final_value(text, &ty, mode).unwrap();
+            assert_eq!(found.value, json!({"a": 3, "b": [{"c": 42, "more": "7"}]}), "{mode:?}");
+            let places: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+            assert!(
+                places.len() == 2 && places[0].starts_with("a: ") && places[1].starts_with("b[0].c: "),
+                "{places:?}"
+            );
+        }
+        assert!(final_value(text, &ty, Mode::Strict).is_err(), "a strict contract forbids the other field");
+        let error = read(r#"{"a": "x", "b": [{"c": null}]}"#, "{a :int, b [{c :int}]}").unwrap_err();
+        assert_eq!(error, r#"invalid: a: expected int, got string "x"; b[0].c: expected int, got nil"#);
+        assert_eq!(read("{\"n\": \"x\"} {\"n\": \"42\"}", "{n :int}"), Ok(json!({"n": 42})));
+        assert!(read("{\"n\": \"1\"} {\"n\": \"2\"}", "{n :int}").unwrap_err().contains("several values"));
     }
 
     #[test]

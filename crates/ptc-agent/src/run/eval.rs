@@ -43,10 +43,16 @@ pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> (Fail, Trouble) {
     (Fail::new(reason(error), node.veil.cover(&text).into_owned()), trouble)
 }
 
+/// The advice for an exception in a parallel branch, whose hint is its data.
+const CATCH_INSIDE: &str = "to keep the results of the other items, catch it inside the function: \
+                            (try … (catch Exception e …)); items count from 0";
+
 /// An error as models read it, divided into what quotes the program and its data, and advice in our words.
 fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
-    if tells_data(error) {
-        return Trouble { kind: error.kind.reason(), ..Trouble::report(whole) };
+    if error.tells_data() {
+        let branch = matches!(error.kind, ErrorKind::Pmap | ErrorKind::Pcalls);
+        let advice = if branch { format!("Fix: {CATCH_INSIDE}") } else { String::new() };
+        return Trouble { kind: error.kind.reason(), advice, ..Trouble::report(whole) };
     }
     let mut bare = error.clone();
     bare.hint = None;
@@ -55,13 +61,6 @@ fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
     let at = report.find('\n').unwrap_or(report.len());
     let advice = whole.get(at..whole.len().saturating_sub(report.len() - at)).unwrap_or_default();
     Trouble { advice: advice.trim().to_owned(), report, kind: error.kind.reason(), notes: Vec::new() }
-}
-
-/// Whether the hint of an error is no advice but the data of what a program threw, which may be anybody's words.
-fn tells_data(error: &ptc_lisp::Error) -> bool {
-    // What a tool raised keeps its kind where a program throws it again.
-    let rethrown = || error.hint.as_deref().is_some_and(|hint| hint.starts_with("its data is {"));
-    error.kind == ErrorKind::Exception || rethrown()
 }
 
 /// What definitions of earlier turns hold of the memory, if that is much of it: a program that does not fit then is not

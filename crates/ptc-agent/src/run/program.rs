@@ -369,7 +369,24 @@ fn tool_error(record: &CallRecord, message: &str) -> Error {
         true => ErrorKind::InvalidToolArgs,
         false => ErrorKind::Tool,
     };
+    let message = if kind == ErrorKind::InvalidToolArgs { in_a_line(message) } else { message.to_owned() };
     Error::new(kind, format!("tool/{}: {message}", record.name))
+}
+
+/// A list with a heading as a sentence: errors are told on one line, and what is wrong with two arguments must stay apart.
+fn in_a_line(list: &str) -> String {
+    let mut out = String::new();
+    for line in list.lines().filter(|line| !line.is_empty()) {
+        let (item, line) = line.strip_prefix("- ").map_or((false, line), |item| (true, item));
+        match (item, out.is_empty() || out.ends_with(':')) {
+            (true, true) if !out.is_empty() => out.push(' '),
+            (true, false) => out.push_str("; "),
+            (false, _) if !out.is_empty() => out.push_str(". "),
+            _ => {}
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// The program is over: counts what it used and goes on as the mode says.

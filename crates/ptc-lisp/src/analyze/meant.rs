@@ -39,6 +39,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     // Sequences.
     ("pluck", "(map :key coll)"),
     ("where", "(filter #(…) coll)"),
+    ("if-not-let if-not-some", "(if-let [x …] then else) with the branches in the other order"),
     ("any-of some-of", "(some-fn …) or (some pred coll)"),
     ("all-of", "(every-pred …) or (every? pred coll)"),
     ("none-of none? none", "(not-any? pred coll)"),
@@ -273,8 +274,8 @@ const METHODS: &[(&str, &str)] = &[
     (".message .getErrorMessage", "(ex-message e)"),
     (".keys", "(keys m)"),
     (".items .entries", "(seq m)"),
-    (".lower .lowercase", "(str/lower-case s)"),
-    (".upper .uppercase", "(str/upper-case s)"),
+    (".lower .lowercase .toLower .to_lower .downcase", "(str/lower-case s)"),
+    (".upper .uppercase .toUpper .to_upper .upcase", "(str/upper-case s)"),
     (".toFixed", "(format \"%.2f\" x)"),
     (".sqrt", "(Math/sqrt x), which gives a float"),
     (".getDay .day", "(.getDayOfMonth date), or (.getDayOfWeek date)"),
@@ -348,6 +349,7 @@ const NAMESPACES: &[(&str, &str)] = &[
         "clj-time.core clj-time.format clj-time.coerce java-time java-time.api tick.core",
         "(LocalDate/parse s), (.plusDays date n), (.between ChronoUnit/DAYS a b) and the rest of java.time",
     ),
+    ("ChronoUnit.DAYS", "(.between ChronoUnit/DAYS a b)"),
 ];
 
 /// Calls with a number of arguments that the function does not take but that of another language does.

@@ -161,7 +161,10 @@ impl Analyzer<'_> {
         if let Some(hint) = self.hidden_server(ns, local) {
             return Err(error.hint(hint));
         }
-        if registry().qualified(&format!("clojure.core/{local}")).is_some() {
+        if let Some(hint) = method_of(ns, local) {
+            return Err(error.hint(hint));
+        }
+        if registry().unqualified(local).is_some() {
             return Err(error.hint(format!("write ({local} …) without a namespace")));
         }
         let meant = meant::name(name).or_else(|| meant::name(local));
@@ -359,3 +362,13 @@ pub(crate) fn upstream_call(server: &str, tool: &str) -> String {
 
 /// How many undefined names an error lists.
 const UNDEFINED_SHOWN: usize = 8;
+
+/// The hint for a method that is written behind the name of its class or a constant of it: `ChronoUnit/DAYS/between`.
+fn method_of(class: &str, local: &str) -> Option<String> {
+    if let Some((constant, method)) = local.split_once(['/', '.']) {
+        let known = registry().qualified(&format!("{class}/{constant}")).is_some()
+            && registry().qualified(&format!(".{method}")).is_some();
+        return known.then(|| format!("write (.{method} {class}/{constant} …)"));
+    }
+    (class == "ChronoUnit" && local == "between").then(|| "write (.between ChronoUnit/DAYS a b)".to_owned())
+}

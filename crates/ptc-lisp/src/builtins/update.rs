@@ -6,7 +6,7 @@ use super::maps::ENTRY;
 use super::pure::native_of;
 use super::quick::NOT_FOR_ME;
 use super::vectors::BODY;
-use super::{NativeFn, lookup};
+use super::{NativeFn, args, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
@@ -85,6 +85,10 @@ impl UpdateFn {
 }
 
 fn changed(heap: &mut Heap, coll: &mut Value, path: &[Value], function: &Value, more: &[Value]) -> Res {
+    // A key in the place of its collection: the function would be blamed for the nil that stands nowhere.
+    if matches!(coll, Value::Kw(_) | Value::Str(_)) {
+        return args::fail(std::slice::from_ref(coll), 0, "a map, vector or nil");
+    }
     if path.is_empty() || path.len() > LONGEST || path.iter().any(|key| key.shape().lazy) {
         return Ok(NOT_FOR_ME);
     }

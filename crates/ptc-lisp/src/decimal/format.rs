@@ -51,6 +51,12 @@ impl Default for Digits {
 /// Longer patterns are refused.
 pub const MOST_PLACES: usize = 340;
 
+/// Text beside the digits as a pattern has it: in quotes where it would be read as digits.
+fn quoted_affix(text: &str) -> String {
+    let text = text.replace('\'', "''");
+    if text.contains(['#', '0', ',', '.', ';']) { format!("'{text}'") } else { text }
+}
+
 impl Pattern {
     /// Reads a pattern; an empty one shows all places, and no zero before the point.
     pub fn parse(source: &str) -> Res<Pattern> {
@@ -94,6 +100,32 @@ impl Pattern {
     /// The same with another number of digits.
     pub fn with_digits(self, digits: Digits) -> Pattern {
         Pattern { digits, ..self }
+    }
+
+    /// The pattern as text, with the numbers of digits that it has now.
+    pub fn source(&self) -> String {
+        let Digits { least_whole, least_places, most_places, group, grouped, .. } = self.digits;
+        let mut digits = String::new();
+        let whole = group.max(least_whole) + 1;
+        for place in (1..=whole).rev() {
+            if place < whole && grouped && group > 0 && place % group == 0 {
+                digits.push(',');
+            }
+            digits.push(if place <= least_whole { '0' } else { '#' });
+        }
+        let places = most_places.min(MOST_PLACES);
+        if places > 0 || self.always_point {
+            digits.push('.');
+        }
+        digits.extend((0..places).map(|place| if place < least_places { '0' } else { '#' }));
+        let around = |[before, after]: &[String; 2]| {
+            format!("{}{digits}{}", quoted_affix(before), quoted_affix(after))
+        };
+        let usual = [format!("-{}", self.positive[0]), self.positive[1].clone()];
+        match self.negative == usual {
+            true => around(&self.positive),
+            false => format!("{};{}", around(&self.positive), around(&self.negative)),
+        }
     }
 
     /// Takes text up to the digits: quotes make anything text, a percent sign multiplies.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::error::{QUOTED, excerpt};
+use crate::error::{QUOTED, excerpt_of_value};
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::print::{Printer, Style};
@@ -121,5 +121,5 @@ fn shown(key: &Value, names: &Names) -> String {
     let mut printer = Printer::new(names, Style::Readable, 2 * QUOTED).with_fuel(1000);
     // What fits is all that is wanted.
     let _ = printer.value(key);
-    excerpt(&printer.finish()).into_owned()
+    excerpt_of_value(&printer.finish())
 }

@@ -18,6 +18,11 @@ pub(super) fn for_type_error(entry: &Entry, message: &str) -> Option<String> {
     if entry.local == ".length" && message.contains(" does not have this method") {
         return Some("write (count coll)".to_owned());
     }
+    if entry.local == ".parse" && message.contains("DecimalFormat does not have this method") {
+        return Some(
+            "write (bigdec (str/replace s \",\" \"\")), or parse-double in place of bigdec".to_owned(),
+        );
+    }
     if entry.local == ".withZoneSameInstant" && message.contains("OffsetDateTime does not have this method") {
         return Some("write (.atZoneSameInstant t zone)".to_owned());
     }
@@ -27,11 +32,21 @@ pub(super) fn for_type_error(entry: &Entry, message: &str) -> Option<String> {
     in_place_of_collection(entry, message.strip_prefix("expected a collection, got ")?)
 }
 
+/// The hint for a call with too few arguments that only shows when it is made, as in `(apply max rows)`.
+#[cold]
+pub(super) fn for_arity(entry: &Entry, count: usize) -> Option<String> {
+    let name = entry.local;
+    (count == 0 && matches!(name, "max" | "min"))
+        .then(|| format!("nothing is the {name} of no values: write (when (seq xs) (apply {name} xs))"))
+}
+
 /// A key or an element in front of the collection that it belongs to.
 fn behind_its_arguments(name: &str, got: &str) -> Option<String> {
     let usual = match (name, got) {
         ("contains?", "keyword" | "integer" | "symbol") => "(contains? coll key)",
         ("assoc", "keyword" | "string" | "symbol") => "(assoc m key value)",
+        ("update", "keyword" | "string") => "(update m key f)",
+        ("dissoc", "keyword" | "string" | "symbol") => "(dissoc m key)",
         ("conj", "integer" | "float" | "keyword" | "string") => "(conj coll x)",
         _ => return None,
     };

@@ -125,7 +125,8 @@ impl Machine {
         match entry.run {
             Run::Native(native) => {
                 if !entry.arity().accepts(n) {
-                    return Err(Error::wrong_arity(&entry.call_name(), &entry.arity().describe(), n).into());
+                    let error = Error::wrong_arity(&entry.call_name(), &entry.arity().describe(), n);
+                    return Err(Error { hint: advice::for_arity(entry, n), ..error }.into());
                 }
                 match self.call_native(native, f, n)? {
                     Ok(value) => self.native_answer(value, f, n, dst),

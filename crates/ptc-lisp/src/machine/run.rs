@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "makes the windows that `window` has the reasons for")]
 
 use super::call::check_depth;
-use super::fiber::{Frame, Give};
+use super::fiber::{Cont, Frame, Give};
 use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
 use crate::builtins::{Run, registry};
@@ -544,8 +544,19 @@ impl Machine {
         Ok((self.heap.fuel_used >= self.stop_at).then_some(Stop::Yield))
     }
 
+    /// The error for a program that needs too much memory, with what helps where a sequence is being realised: it may have
+    /// no end.
     pub(super) fn out_of_memory(&self) -> Error {
-        self.heap.out_of_memory()
+        let error = self.heap.out_of_memory();
+        let realises = |cont: &Cont| matches!(cont, Cont::Realise(_) | Cont::RealiseDeep(_));
+        match (&error.hint, self.fiber.conts.iter().any(realises)) {
+            (Some(hint), true) => {
+                let endless = "a sequence without end, such as (range) or (iterate f x), is only as long as (take n coll) \
+                               makes it";
+                Error { hint: Some(format!("{endless}; or {hint}")), ..error }
+            }
+            _ => error,
+        }
     }
 }
 

@@ -449,6 +449,8 @@ fn of_branch(kind: ErrorKind, place: usize, inner: &Error) -> Error {
     };
     let hint = match (&inner.hint, inner.kind) {
         (Some(hint), ErrorKind::Pmap | ErrorKind::Pcalls) => hint.clone(),
+        // What the data says and what we say must not become one text.
+        (Some(data), _) if inner.tells_data() => data.clone(),
         (Some(hint), _) => format!("{hint}; or catch it inside the function: (try … (catch Exception e …))"),
         (None, _) => "to keep the results of the other items, catch it inside the function: \
                       (try … (catch Exception e …)); items count from 0"

@@ -1,6 +1,6 @@
 //! What values in the same place have in common: a column of a table, the items of a list, the field of a map.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ptc_lisp::view::{Part, View, is_hidden_name};
 use serde_json::{Map, Value as Json, json};
@@ -8,8 +8,9 @@ use serde_json::{Map, Value as Json, json};
 use super::super::clojure::key_text;
 use super::super::type_name;
 use super::FIREWALLED;
-use super::keys::{are_data, is_long};
+use super::keys::are_data;
 use super::numbers::{grouped, range, share};
+use super::record::{FieldKey, INLINE, KEYS, NAMED, Record};
 use super::texts::Texts;
 use crate::hash::fnv;
 
@@ -17,27 +18,15 @@ use crate::hash::fnv;
 const ROWS: usize = 1_000;
 /// Values that are looked at in all.
 const LOOKS: usize = 50_000;
-/// Keys of the other rows of a list that are looked at, so that none of a few rows is missed.
-const ALL_KEYS: usize = 200_000;
 /// How deep nesting is looked at, in steps of which a level takes [`LEVEL`], and one where the way is narrow.
 const DEEPEST: usize = 4 * LEVEL;
 const LEVEL: usize = 3;
 /// A map with at most so many keys is a narrow way, as the wrappings of answers are.
-const NARROW: usize = 4;
+pub(super) const NARROW: usize = 4;
 /// Work of looking at all items of lists of scalars: one for each, and more for long texts.
 const SCALARS: usize = 500_000;
-/// Keys that are told apart.
-const KEYS: usize = 512;
-/// A single map with more keys than this whose values are of one kind is a dictionary: its keys are data.
-const NAMED: usize = 32;
-/// With fewer keys than this, rows that have different keys are not taken for dictionaries.
-const FEW: usize = 8;
 /// Different values are counted up to here.
 const DISTINCT: usize = 50;
-/// Fields of one map that a schema lists.
-pub(super) const FIELDS: usize = 100;
-/// Most bytes of a map inside of a line.
-const INLINE: usize = 400;
 /// Characters of a text that are looked at.
 const LOOKED_AT: usize = 128;
 
@@ -46,7 +35,7 @@ pub(super) struct LookBudget {
     left: usize,
     /// The same for items of lists of scalars.
     scalars: usize,
-    firewall: bool,
+    pub firewall: bool,
     /// Lists around what is looked at.
     lists: usize,
 }
@@ -60,11 +49,13 @@ impl LookBudget {
 /// What values in the same place have in common.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
-    values: usize,
+    pub values: usize,
     nils: usize,
     kinds: Vec<&'static str>,
     range: Option<(f64, f64)>,
     texts: Texts,
+    /// Of dates and times, which are no texts.
+    times: Texts,
     distinct: BTreeSet<u64>,
     /// Whether of some texts only the beginning is known, so that nobody can say how many differ.
     cut: bool,
@@ -95,113 +86,8 @@ struct Dictionary {
     looked: usize,
 }
 
-/// Maps in the same place.
-#[derive(Clone, Debug, Default)]
-struct Record {
-    maps: usize,
-    fields: Vec<(String, Column)>,
-    places: BTreeMap<String, usize>,
-    /// Whether there are keys that are not told apart.
-    more: bool,
-    /// The rest of the list that the maps were taken from, once it was looked at for keys.
-    rest: Option<Rest>,
-}
-
-/// What is known of the maps of a list that were not looked at, but for their keys.
-#[derive(Clone, Copy, Debug)]
-struct Rest {
-    /// How many fields were known before.
-    known: usize,
-    /// How many maps were looked at, those before among them.
-    maps: usize,
-}
-
-impl Record {
-    fn field(&mut self, key: &str) -> Option<&mut Column> {
-        let known = self.places.get(key).copied();
-        let at = match known {
-            Some(at) => at,
-            None if self.fields.len() == KEYS => {
-                self.more = true;
-                return None;
-            }
-            None => {
-                self.places.insert(key.to_owned(), self.fields.len());
-                self.fields.push((key.to_owned(), Column::default()));
-                self.fields.len() - 1
-            }
-        };
-        self.fields.get_mut(at).map(|(_, column)| column)
-    }
-
-    /// How many maps were looked at for a key.
-    fn maps_for(&self, key: &str) -> usize {
-        match (self.rest, self.places.get(key)) {
-            (Some(rest), Some(at)) if *at >= rest.known => rest.maps,
-            _ => self.maps,
-        }
-    }
-
-    /// Looks for keys that the maps of a list which were looked at did not have.
-    fn note_rest(&mut self, items: &[Json], looks: &mut LookBudget, depth: usize) {
-        let known = self.fields.len();
-        let (mut left, mut maps) = (ALL_KEYS, 0);
-        for fields in items.iter().filter_map(Json::as_object) {
-            let Some(room) = left.checked_sub(fields.len().max(1)) else { break };
-            left = room;
-            maps += 1;
-            for (key, value) in fields {
-                if self.places.get(key).is_some_and(|at| *at < known) {
-                    continue;
-                }
-                let Some(column) = self.field(key) else { break };
-                match looks.firewall && is_hidden_name(key) {
-                    true => column.begin(FIREWALLED),
-                    false => column.note_always(value, looks, depth),
-                }
-            }
-        }
-        self.rest = Some(Rest { known, maps });
-    }
-
-    /// Whether keys are data: they look like it, or hardly any map has most of them.
-    fn has_data_for_keys(&self) -> bool {
-        self.keys_differ() || are_data(self.fields.iter().map(|(key, _)| key.as_str()))
-    }
-
-    /// Whether hardly any map has most of the keys; the fewer there are, the fewer.
-    fn keys_differ(&self) -> bool {
-        let present: usize = self.fields.iter().map(|(_, column)| column.values).sum();
-        let (fields, all) = (self.fields.len(), self.fields.len() * self.maps);
-        (fields > NAMED && present < all / 4) || (fields > FEW && present < all / 8)
-    }
-
-    /// What there is to say about keys that are data.
-    fn data_keys(&self) -> String {
-        let count = grouped(self.fields.len());
-        if self.keys_differ() {
-            return format!("map (keys differ, {count} of them)");
-        }
-        let mut keys = Texts::default();
-        self.fields.iter().for_each(|(key, _)| keys.note(beginning(key).0, key.chars().count()));
-        format!("map of {count} keys {}", keys.told().unwrap_or_default())
-    }
-
-    /// Bytes of the keys that are told.
-    fn key_bytes(&self) -> usize {
-        if self.has_data_for_keys() {
-            return 0;
-        }
-        let own = |(key, column): &(String, Column)| {
-            let bytes = if is_long(key) { 0 } else { key.len() + 2 };
-            bytes + column.key_bytes()
-        };
-        self.fields.iter().map(own).sum()
-    }
-}
-
 impl Column {
-    fn begin(&mut self, kind: &'static str) {
+    pub fn begin(&mut self, kind: &'static str) {
         self.values += 1;
         if kind == "nil" {
             self.nils += 1;
@@ -229,10 +115,18 @@ impl Column {
     }
 
     /// Takes in a text of so many characters, as much of it as is known.
-    fn text(&mut self, kind: &'static str, text: &str, chars: usize) {
-        self.begin(kind);
+    fn text(&mut self, text: &str, chars: usize) {
+        self.begin("string");
         self.texts.note(beginning(text).0, chars);
         self.differs(text.as_bytes());
+    }
+
+    /// Takes in a date, a time or an amount of time by its text.
+    fn time(&mut self, kind: &'static str, text: &str) {
+        self.begin(kind);
+        self.times.note(beginning(text).0, text.chars().count());
+        // A sign keeps it apart from texts.
+        self.differs(format!("#{text}").as_bytes());
     }
 
     fn differs(&mut self, bytes: &[u8]) {
@@ -267,7 +161,7 @@ impl Column {
                     (None, None) => self.number(kind, float, &float.to_bits().to_le_bytes()),
                 }
             }
-            Json::String(text) => self.text("string", text, beginning(text).1),
+            Json::String(text) => self.text(text, beginning(text).1),
             Json::Array(_) | Json::Object(_) => {}
         }
     }
@@ -332,7 +226,7 @@ impl Column {
         record.maps += 1;
         let deeper = depth + level(fields.len());
         for (key, value) in fields {
-            let Some(column) = record.field(key) else { return };
+            let Some(column) = record.field(FieldKey::of_json(key)) else { return };
             match looks.firewall && is_hidden_name(key) {
                 true => column.begin(FIREWALLED),
                 false => column.note_always(value, looks, deeper),
@@ -341,7 +235,7 @@ impl Column {
     }
 
     /// Takes in JSON; where nothing may be looked at any more, scalars, and of others that they are there.
-    fn note_always(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
+    pub fn note_always(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
         let before = self.values;
         self.note_json(json, looks, depth);
         if self.values > before {
@@ -371,10 +265,10 @@ impl Column {
                 self.differs(format!(":{name}").as_bytes());
             }
             View::Str { text, chars } => {
-                self.text("string", text, *chars);
+                self.text(text, *chars);
                 self.cut |= !view.is_whole();
             }
-            View::Time { text, .. } => self.text(type_name(view), text, text.chars().count()),
+            View::Time { text, .. } => self.time(type_name(view), text),
             View::Vector(part) | View::List(part) => self.note_part("list", part, depth),
             View::Set(part) => self.note_part("set", part, depth),
             View::Map { entries, total } => self.note_entries(entries, *total, in_list, depth),
@@ -399,21 +293,18 @@ impl Column {
         if depth >= DEEPEST {
             return;
         }
-        let kinds = |entry: &(View, View)| (type_name(&entry.0), type_name(&entry.1));
-        let first = entries.first().map(kinds);
-        let alike = entries.iter().all(|entry| Some(kinds(entry)) == first);
-        // Keys that are no names are data.
-        let named = entries.iter().all(|(key, _)| field_name(key).is_some());
-        let data = || are_data(entries.iter().filter_map(|(key, _)| field_name(key)));
-        if !named || (!in_list && ((entries.len() > NAMED && alike) || data())) {
+        if !in_list && is_dictionary(entries)
+            || !entries.iter().all(|(key, _)| FieldKey::of_view(key).is_some())
+        {
             let dictionary = self.dictionary.get_or_insert_default();
             dictionary.total += total;
             for (key, value) in entries {
                 // Of a text without its quotes, which would be part of the pattern.
                 let (text, chars) = match key {
                     View::Str { text, chars } => (text.clone(), *chars),
+                    View::Keyword(name) => (name.clone(), name.chars().count()),
                     other => {
-                        let text = field_name(other).map_or_else(|| key_text(other), str::to_owned);
+                        let text = key_text(other);
                         let chars = text.chars().count();
                         (text, chars)
                     }
@@ -432,8 +323,8 @@ impl Column {
         }
         record.maps += usize::from(whole);
         for (key, value) in entries {
-            let Some(name) = field_name(key) else { continue };
-            let Some(column) = record.field(name) else { return };
+            let Some(key) = FieldKey::of_view(key) else { continue };
+            let Some(column) = record.field(key) else { return };
             column.note_view(value, in_list, depth + level(entries.len()));
         }
     }
@@ -446,7 +337,7 @@ impl Column {
                 (list.rows(), list.items.record.as_deref())
             }
             (None, Some(record)) if self.is_record() => {
-                let keys = record.fields.len();
+                let keys = record.count();
                 (format!("map of {} {}", grouped(keys), if keys == 1 { "key" } else { "keys" }), Some(record))
             }
             _ => return (self.describe(), Vec::new()),
@@ -458,7 +349,7 @@ impl Column {
     }
 
     /// Whether there are maps in it.
-    fn is_nested(&self) -> bool {
+    pub fn is_nested(&self) -> bool {
         self.record.is_some()
             || self.dictionary.is_some()
             || self.list.as_ref().is_some_and(|list| list.items.is_nested())
@@ -490,7 +381,7 @@ impl Column {
     }
 
     /// Kinds, with what is known of each.
-    fn what(&self, most: usize) -> String {
+    pub fn what(&self, most: usize) -> String {
         if self.kinds.is_empty() {
             return if self.values > 0 { "nil" } else { "any" }.to_owned();
         }
@@ -498,7 +389,7 @@ impl Column {
     }
 
     /// The kinds, of which several kinds of numbers together are numbers.
-    fn merged_kinds(&self) -> Vec<&'static str> {
+    pub fn merged_kinds(&self) -> Vec<&'static str> {
         let is_number = |kind: &&str| ["int", "float", "decimal"].contains(kind);
         let mixed = self.kinds.iter().filter(|kind| is_number(kind)).count() > 1;
         let mut kinds = Vec::new();
@@ -518,8 +409,8 @@ impl Column {
                 return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind, most));
             }
             "map" => return self.maps(most),
-            _ if self.kinds.contains(&"string") && kind != "string" => None,
-            _ => self.texts.told(),
+            "string" => self.texts.told(),
+            _ => self.times.told(),
         };
         more.map_or(kind.to_owned(), |more| format!("{kind} {more}"))
     }
@@ -534,7 +425,7 @@ impl Column {
         if all.is_empty() { "map".to_owned() } else { all.join(" or ") }
     }
 
-    fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.nils > 0 && self.nils < self.values {
             notes.push(format!("{} nil", share(self.nils, self.values)));
@@ -559,10 +450,7 @@ impl Column {
         };
         let record =
             holder.record.as_deref().filter(|record| holder.is_record() && !record.has_data_for_keys())?;
-        let mut keys: Vec<&str> =
-            record.fields.iter().map(|(key, _)| key.as_str()).filter(|key| !is_long(key)).collect();
-        keys.sort_unstable();
-        Some(keys)
+        Some(record.names())
     }
 
     /// What the values are as JSON Schema tells it, without a word about what they look like; and whether something
@@ -579,7 +467,7 @@ impl Column {
         }
     }
 
-    fn schema_word(&self) -> String {
+    pub fn schema_word(&self) -> String {
         let word = |kind: &'static str| match (kind, self.list.as_deref()) {
             ("list", Some(list)) if list.items.values > list.items.nils => {
                 format!("array of {}", list.items.schema_word())
@@ -631,99 +519,6 @@ impl Dictionary {
     }
 }
 
-impl Record {
-    /// A line for each key, in at most so many bytes: with what is known of them, else with their kinds, else as many
-    /// as fit.
-    fn lines(&self, most: usize) -> Vec<String> {
-        let bytes = |lines: &[String]| lines.iter().map(|line| line.len() + 2).sum::<usize>();
-        let room = self.room(most);
-        let full: Vec<String> = self.fields.iter().map(|field| self.field_text(field, Some(room))).collect();
-        if bytes(&full) <= most && !self.more {
-            return full;
-        }
-        let brief: Vec<String> = self.fields.iter().map(|field| self.field_text(field, None)).collect();
-        let mut left = most;
-        let mut lines: Vec<String> = Vec::new();
-        for line in &brief {
-            let Some(room) = left.checked_sub(line.len() + 2) else { break };
-            left = room;
-            lines.push(line.clone());
-        }
-        let rest = brief.len() - lines.len();
-        if rest > 0 || self.more {
-            let or_more = if self.more { " or more" } else { "" };
-            lines.push(format!("and {}{or_more} other keys", grouped(rest)));
-        }
-        lines
-    }
-
-    /// How many bytes each map in the fields may have: where the way is narrow, what the others leave of the room.
-    fn room(&self, most: usize) -> usize {
-        /// Bytes of a field beside its key and its map, with the count of keys that do not fit.
-        const AROUND: usize = 56;
-        if self.fields.len() > NARROW {
-            return INLINE.min(most);
-        }
-        let (inner, plain): (Vec<_>, Vec<_>) = self.fields.iter().partition(|(_, column)| column.is_nested());
-        let taken = plain.iter().map(|field| self.field_text(field, Some(0)).len()).sum::<usize>()
-            + inner.iter().map(|(key, _)| key.len() + AROUND).sum::<usize>();
-        most.saturating_sub(taken) / inner.len().max(1)
-    }
-
-    /// A key, and what is known of its values, with maps in at most so many bytes; else only their kinds.
-    fn field_text(&self, (key, column): &(String, Column), inner: Option<usize>) -> String {
-        let mut notes = if inner.is_some() { column.notes() } else { Vec::new() };
-        let maps = self.maps_for(key);
-        if column.values < maps {
-            notes.insert(0, format!("in {}", share(column.values, maps)));
-        }
-        let key = match is_long(key) {
-            true => format!("<key of {} characters>", grouped(key.chars().count())),
-            false => key_text(&View::Keyword(key.clone())),
-        };
-        let what = inner.map_or_else(|| column.merged_kinds().join(" or "), |most| column.what(most));
-        let what = if what.is_empty() { "nil".to_owned() } else { what };
-        match notes.is_empty() {
-            true => format!("{key} {what}"),
-            false => format!("{key} {what} ({})", notes.join(", ")),
-        }
-    }
-
-    fn inline(&self, most: usize) -> String {
-        format!("{{{}}}", self.lines(most).join(", "))
-    }
-
-    fn schema(&self) -> (Json, bool) {
-        let mut fields: Vec<&(String, Column)> = self.fields.iter().collect();
-        let count = fields.len();
-        let data = self.has_data_for_keys();
-        fields.retain(|(key, _)| !data && !is_long(key));
-        fields.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut cut = fields.len() > FIELDS || self.more || fields.len() < count;
-        let mut properties = Map::new();
-        for (key, column) in fields.into_iter().take(FIELDS) {
-            let (schema, inner) = column.schema();
-            cut |= inner;
-            let nested = schema.get("items").unwrap_or(&schema).get("properties").is_some();
-            let maps = self.maps_for(key);
-            let rows = (column.values < maps).then(|| format!(" (in {})", share(column.values, maps)));
-            let told = match nested {
-                true => schema,
-                false => Json::from(column.schema_word() + &rows.unwrap_or_default()),
-            };
-            properties.insert(key.clone(), told);
-        }
-        let mut schema = json!({"type": "object"});
-        if !properties.is_empty() {
-            schema["properties"] = Json::Object(properties);
-        }
-        if cut {
-            schema["truncated"] = json!(true);
-        }
-        (schema, cut)
-    }
-}
-
 /// How much deeper the values of a map with so many keys are.
 fn level(keys: usize) -> usize {
     if keys <= NARROW { 1 } else { LEVEL }
@@ -765,17 +560,19 @@ fn scalars_work(items: &[Json]) -> Option<usize> {
 }
 
 /// The beginning of a text, and its characters; of a very long text its bytes.
-fn beginning(text: &str) -> (&str, usize) {
+pub(super) fn beginning(text: &str) -> (&str, usize) {
     const LONG: usize = 65_536;
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(at, _)| at);
     (&text[..end], if text.len() > LONG { text.len() } else { text.chars().count() })
 }
 
-/// The name of a field, if a key is one. A key of a JSON object is a keyword, or a string where it has a slash.
-fn field_name(key: &View) -> Option<&str> {
-    match key {
-        View::Keyword(name) => Some(name),
-        View::Str { text, .. } if text.contains('/') => Some(text),
-        _ => None,
-    }
+/// Whether a single map is a dictionary: most keys look like data, or there are many of them or they are texts, and
+/// the values are of one kind. What a program groups by has texts for keys, and they are data however short they are.
+fn is_dictionary(entries: &[(View, View)]) -> bool {
+    let kinds = |entry: &(View, View)| (type_name(&entry.0), type_name(&entry.1));
+    let first = entries.first().map(kinds);
+    let alike = || entries.iter().all(|entry| Some(kinds(entry)) == first);
+    let texts = matches!(entries.first(), Some((View::Str { text, .. }, _)) if !text.contains('/'));
+    let keys: Vec<FieldKey> = entries.iter().filter_map(|(key, _)| FieldKey::of_view(key)).collect();
+    ((entries.len() > NAMED || texts) && alike()) || are_data(keys.iter().map(|key| key.name.as_str()))
 }

@@ -2,11 +2,6 @@
 
 use super::SHORT;
 
-/// Whether a key is so long that it is a text. Such a key is told by its length only.
-pub(super) fn is_long(key: &str) -> bool {
-    key.len() >= SHORT
-}
-
 /// Whether most of some keys look like data: none of them is told then.
 pub(super) fn are_data<'k>(keys: impl Iterator<Item = &'k str>) -> bool {
     let (mut all, mut data) = (0, 0);
@@ -23,14 +18,22 @@ pub(in crate::render) fn looks_like_data(key: &str) -> bool {
     const YEAR: usize = 4;
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
     let run = key.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);
-    let numbered =
+    let ends_in_number =
         |text: &str| text.rsplit_once('-').is_some_and(|(_, end)| end.len() > 2 && digits(end) == end.len());
-    is_long(key)
-        || key.starts_with(|c: char| c.is_ascii_digit())
+    key.len() >= SHORT
+        || is_numbered(key)
         || key.find('@').is_some_and(|at| at > 0)
         || run >= YEAR
         || (key.len() >= SHORT / 2 && digits(key) > SHORT / 8)
-        || numbered(key)
+        || ends_in_number(key)
+}
+
+/// Whether a key begins with a digit and goes on as no name does: `42`, `12.5`, `12A`, `3f2b8c1`; but not `24h_volume`.
+fn is_numbered(key: &str) -> bool {
+    let rest = key.trim_start_matches(|c: char| c.is_ascii_digit());
+    let word = rest.starts_with(|c: char| c.is_ascii_lowercase())
+        && !rest.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase());
+    rest.len() < key.len() && !word
 }
 
 #[cfg(test)]
@@ -55,6 +58,8 @@ mod tests {
             "sha256",
             "",
             "content-type",
+            "24h_volume",
+            "1st quarter",
         ] {
             assert!(!looks_like_data(name), "{name}");
         }
@@ -65,6 +70,8 @@ mod tests {
             "42",
             "SKU-001",
             "order_48213",
+            "12A",
+            "3f2b8c1",
             "3f2b8c1e-77aa-4d0e-9b1f",
             "a0b1c2d3e4f5a6b7",
             "a key of the data that is long enough",

@@ -8,6 +8,7 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `column` | what values in the same place have in common |
+//! | `record` | the same of maps: their fields |
 //! | `keys` | which keys are data |
 //! | `texts` | the pattern of texts |
 //! | `numbers` | ranges and shares in round numbers |
@@ -15,15 +16,17 @@
 mod column;
 mod keys;
 mod numbers;
+mod record;
 mod texts;
 
 use ptc_lisp::view::View;
 use serde_json::Value as Json;
 
-use column::{Column, FIELDS, LookBudget};
+use column::{Column, LookBudget};
 pub(super) use keys::looks_like_data;
 pub use numbers::grouped;
 pub(super) use numbers::share;
+use record::FIELDS;
 
 use super::FIREWALLED;
 use super::clojure::{atom, quoted};

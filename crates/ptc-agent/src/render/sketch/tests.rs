@@ -243,6 +243,52 @@ fn decimals_large_integers_and_keys_of_kept_values_are_told_as_those_of_inputs_a
     let words =
         [View::Keyword("a".into()), View::Keyword("b".into()), text("c"), text("c"), text("c"), text("c")];
     assert_eq!(list(&words), "list[6] of keyword or string \"a\" (3 distinct)");
+    let days = [text("soon"), View::Time { text: "2026-11-18".into(), class: "LocalDate" }, text("later")];
+    assert_eq!(list(&days), "list[3] of string \"a+\" or date \"9999-99-99\"");
     let map = View::Map { entries: vec![(text("a b"), View::Int(1)), (text("c d"), View::Int(2))], total: 2 };
     assert_eq!(Sketch::of_view(&map).line, "map from keys \"a a\" to int 1 … 2");
+}
+
+#[test]
+fn rows_with_texts_for_keys_have_columns_as_inputs_have() {
+    let text = |text: &str| View::Str { text: text.to_owned(), chars: text.chars().count() };
+    let map = |entries: Vec<(View, View)>| View::Map { total: entries.len(), entries };
+    let list = |items: Vec<View>| View::Vector(Part { total: items.len(), items, open: false });
+    let row = |qty: i64| map(vec![(text("Order ID"), View::Int(qty)), (text("day"), text("2026-11-18"))]);
+    let sketch = Sketch::of_view(&list(vec![row(7), row(8)]));
+    let told = "list of 2 maps: {\"Order ID\" int 7 … 8, \"day\" string \"9999-99-99\" (1 distinct)}";
+    assert_eq!(sketch.on_a_line(), told);
+    // A text is another key than a keyword.
+    let both = map(vec![(View::Keyword("id".into()), View::Int(1)), (text("id"), text("x"))]);
+    assert_eq!(Sketch::of_view(&both).on_a_line(), "map of 2 keys: {:id int, \"id\" string \"a\"}");
+    // What a program groups by is data, and so are rows under it, but for their columns.
+    let totals = map(vec![(text("Ann Lee"), View::Int(1)), (text("Bob Day"), View::Int(2))]);
+    assert_eq!(Sketch::of_view(&totals).on_a_line(), "map from keys \"Aaa Aaa\" to int 1 … 2");
+    let grouped = map(vec![(text("Ann Lee"), list(vec![row(1)])), (text("Bob Day"), list(vec![row(2)]))]);
+    let told = "map from keys \"Aaa Aaa\" to list of {\"Order ID\" int 1 … 2, \"day\" string \"9999-99-99\" (1 distinct)}";
+    assert_eq!(Sketch::of_view(&grouped).on_a_line(), told);
+    // Columns of rows that only a key of another kind is among stay a dictionary.
+    let numbered = list(vec![map(vec![(View::Int(1), View::Int(2)), (text("a"), View::Int(2))])]);
+    assert_eq!(
+        Sketch::of_view(&numbered).on_a_line(),
+        "list[1] of map from keys of 1 characters to int (1 distinct)"
+    );
+}
+
+#[test]
+fn a_key_that_looks_like_data_is_not_told_beside_others() {
+    let row = json!({"id": 1, "name": "Ann", "city": "Rome", "ann@example.com": true});
+    let told = "map of 4 keys: {:id int, :name string \"Aaa\", :city string \"Aaaa\", <key \"aaa@aaaaaaa.aaa\"> bool}";
+    assert_eq!(of(&row).on_a_line(), told);
+    let rows: Json =
+        (0..9).map(|n| json!({"id": n, "sum": 3, "kind": "a", "2025-01": n, "2025-02": 1.5})).collect();
+    assert!(
+        of(&rows)
+            .on_a_line()
+            .ends_with(":kind string \"a\" (1 distinct), <2 keys \"9999-99\"> int or float}")
+    );
+    let schema = Schema::of(&rows, true);
+    assert!(!schema.json.to_string().contains("2025") && schema.truncated);
+    assert_eq!(schema.keys.unwrap(), ["id", "kind", "sum"]);
+    assert_eq!(of(&json!([{"a/b": 1, "c": 2}])).on_a_line(), "list of 1 maps: {\"a/b\" int, :c int}");
 }

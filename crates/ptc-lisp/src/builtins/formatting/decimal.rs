@@ -30,10 +30,6 @@ impl DecimalDigits {
     pub(super) fn of_decimal(decimal: &Decimal) -> DecimalDigits {
         let DecimalDigits { digits, point } =
             DecimalDigits::of_digits(&decimal.unscaled().magnitude().to_string());
-        if digits == [0] {
-            // Where the point stands would be shown as zeros before it.
-            return DecimalDigits { digits, point };
-        }
         let scale = i32::try_from(decimal.scale()).unwrap_or(i32::MAX);
         DecimalDigits { digits, point: point.saturating_sub(scale) }
     }
@@ -70,7 +66,11 @@ impl DecimalDigits {
     /// `123.45` with so many digits after the point.
     pub(super) fn fixed(&self, precision: usize) -> String {
         let places = i32::try_from(precision).unwrap_or(i32::MAX);
-        let number = self.rounded(self.point.saturating_add(places));
+        let number = match self.is_zero() {
+            // Where the point of a zero stands shows only in an exponent.
+            true => DecimalDigits { digits: vec![0], point: 1 },
+            false => self.rounded(self.point.saturating_add(places)),
+        };
         let mut out: String = (0..number.point.max(1)).rev().map(|place| number.digit(place)).collect();
         if precision > 0 {
             out.push('.');
@@ -83,20 +83,21 @@ impl DecimalDigits {
     pub(super) fn scientific(&self, precision: usize) -> (String, String) {
         let places = i32::try_from(precision).unwrap_or(i32::MAX - 1);
         let number = self.rounded(places + 1);
-        let exponent = if number.is_zero() { 0 } else { number.point - 1 };
+        let exponent = number.point.saturating_sub(1);
         let mantissa = DecimalDigits { digits: number.digits, point: 1 };
         let sign = if exponent < 0 { '-' } else { '+' };
-        (mantissa.fixed(precision), format!("e{sign}{:02}", exponent.abs()))
+        (mantissa.fixed(precision), format!("e{sign}{:02}", exponent.unsigned_abs()))
     }
 
-    /// So many digits in all: fixed for numbers from 10^-4 up to 10^precision, else scientific.
+    /// So many digits in all: fixed for numbers from 10^-4 up to 10^precision, else scientific; so is a zero of an exact
+    /// decimal with an exponent, as in Java.
     pub(super) fn general(&self, precision: usize) -> (String, String) {
         let digits = i32::try_from(precision).unwrap_or(i32::MAX);
-        if self.is_zero() {
+        if self.is_zero() && self.point == 1 {
             return (self.fixed(precision - 1), String::new());
         }
         let exponent = self.rounded(digits).point - 1;
-        if (-4..digits).contains(&exponent) {
+        if !self.is_zero() && (-4..digits).contains(&exponent) {
             let places = usize::try_from(digits - 1 - exponent).unwrap_or(0);
             return (self.fixed(places), String::new());
         }

@@ -13,6 +13,37 @@ use crate::signal::Res;
 use crate::value::time::{Class, Constant};
 use crate::value::{CellKind, CellObj, Shared, Time, Value};
 
+/// A setter of a number of digits. The least and the most give way to each other.
+macro_rules! count_setter {
+    ($name:expr, $field:ident with $other:ident.$bound:ident, $doc:expr, $example:expr, $value:expr) => {
+        native(
+            $name,
+            "[format n]",
+            |heap, args| {
+                count_of(heap, args, |digits, n| {
+                    digits.$field = n;
+                    digits.$other = digits.$other.$bound(n);
+                })
+            },
+            $doc,
+            &[($example, $value)],
+        )
+    };
+}
+
+/// What tells a number of digits.
+macro_rules! count_getter {
+    ($name:expr, $field:ident, $doc:expr, $example:expr, $value:expr) => {
+        native(
+            $name,
+            "[format]",
+            |_, args| Ok(told(parts(receiver(args)?).pattern()?.digits().$field)),
+            $doc,
+            &[($example, $value)],
+        )
+    };
+}
+
 pub(super) static TABLE: &[Builtin] = &[
     native(
         "DecimalFormat.",
@@ -88,59 +119,90 @@ pub(super) static TABLE: &[Builtin] = &[
         "How a MathContext or DecimalFormat rounds.",
         &[("(str (.getRoundingMode (MathContext. 3)))", "\"HALF_UP\"")],
     ),
-    native(
+    count_setter!(
         ".setMaximumFractionDigits",
-        "[format n]",
-        |heap, args| {
-            count_of(heap, args, |digits, n| {
-                digits.most_places = n;
-                digits.least_places = digits.least_places.min(n);
-            })
-        },
+        most_places with least_places.min,
         "Sets how many digits behind the point a DecimalFormat shows at most.",
-        &[(
-            r#"(let [f (NumberFormat/getInstance)] (.setMaximumFractionDigits f 1) (.format f 1234.56))"#,
-            r#""1,234.6""#,
-        )],
+        r#"(let [f (NumberFormat/getInstance)] (.setMaximumFractionDigits f 1) (.format f 1234.56))"#,
+        r#""1,234.6""#
     ),
-    native(
+    count_setter!(
         ".setMinimumFractionDigits",
-        "[format n]",
-        |heap, args| {
-            count_of(heap, args, |digits, n| {
-                digits.least_places = n;
-                digits.most_places = digits.most_places.max(n);
-            })
-        },
+        least_places with most_places.max,
         "Sets how many digits behind the point a DecimalFormat shows at least.",
-        &[(
-            r#"(let [f (NumberFormat/getInstance)] (.setMinimumFractionDigits f 2) (.format f 1234.5))"#,
-            r#""1,234.50""#,
-        )],
+        r#"(let [f (NumberFormat/getInstance)] (.setMinimumFractionDigits f 2) (.format f 1234.5))"#,
+        r#""1,234.50""#
     ),
-    native(
+    count_setter!(
         ".setMaximumIntegerDigits",
-        "[format n]",
-        |heap, args| {
-            count_of(heap, args, |digits, n| {
-                digits.most_whole = n;
-                digits.least_whole = digits.least_whole.min(n);
-            })
-        },
+        most_whole with least_whole.min,
         "Sets how many digits before the point a DecimalFormat shows at most; it leaves out those in front.",
-        &[(r#"(let [f (DecimalFormat. "0")] (.setMaximumIntegerDigits f 2) (.format f 1234))"#, r#""34""#)],
+        r#"(let [f (DecimalFormat. "0")] (.setMaximumIntegerDigits f 2) (.format f 1234))"#,
+        r#""34""#
+    ),
+    count_setter!(
+        ".setMinimumIntegerDigits",
+        least_whole with most_whole.max,
+        "Sets how many digits before the point a DecimalFormat shows at least.",
+        r#"(let [f (DecimalFormat. "0")] (.setMinimumIntegerDigits f 3) (.format f 7))"#,
+        r#""007""#
+    ),
+    count_getter!(
+        ".getMaximumFractionDigits",
+        most_places,
+        "How many digits behind the point a DecimalFormat shows at most.",
+        r#"(.getMaximumFractionDigits (DecimalFormat. "0.0#"))"#,
+        "2"
+    ),
+    count_getter!(
+        ".getMinimumFractionDigits",
+        least_places,
+        "How many digits behind the point a DecimalFormat shows at least.",
+        r#"(.getMinimumFractionDigits (DecimalFormat. "0.0#"))"#,
+        "1"
+    ),
+    count_getter!(
+        ".getMaximumIntegerDigits",
+        most_whole,
+        "How many digits before the point a DecimalFormat shows at most.",
+        r#"(.getMaximumIntegerDigits (DecimalFormat. "0"))"#,
+        "2147483647"
+    ),
+    count_getter!(
+        ".getMinimumIntegerDigits",
+        least_whole,
+        "How many digits before the point a DecimalFormat shows at least.",
+        r#"(.getMinimumIntegerDigits (DecimalFormat. "00"))"#,
+        "2"
+    ),
+    count_getter!(
+        ".getGroupingSize",
+        group,
+        "How many digits a DecimalFormat puts between separators; 0 for no separators.",
+        r##"(.getGroupingSize (DecimalFormat. "#,##0"))"##,
+        "3"
     ),
     native(
-        ".setMinimumIntegerDigits",
-        "[format n]",
+        ".isGroupingUsed",
+        "[format]",
+        |_, args| Ok(Value::Bool(parts(receiver(args)?).pattern()?.digits().grouped)),
+        "Whether a DecimalFormat separates groups of digits.",
+        &[(r##"(.isGroupingUsed (DecimalFormat. "#,##0"))"##, "true")],
+    ),
+    native(
+        ".toPattern",
+        "[format]",
         |heap, args| {
-            count_of(heap, args, |digits, n| {
-                digits.least_whole = n;
-                digits.most_whole = digits.most_whole.max(n);
-            })
+            let text = parts(receiver(args)?).pattern()?.source();
+            heap.work(1 + text.len())?;
+            heap.reserve(text.len())?;
+            Ok(text.into())
         },
-        "Sets how many digits before the point a DecimalFormat shows at least.",
-        &[(r#"(let [f (DecimalFormat. "0")] (.setMinimumIntegerDigits f 3) (.format f 7))"#, r#""007""#)],
+        "The pattern of a DecimalFormat, as it is after its setters.",
+        &[(
+            r##"(let [f (DecimalFormat. "#,##0.00")] (.setMaximumFractionDigits f 1) (.toPattern f))"##,
+            r##""#,##0.0""##,
+        )],
     ),
     native(
         ".setGroupingUsed",
@@ -176,6 +238,11 @@ pub(super) static TABLE: &[Builtin] = &[
 fn count_of(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits, usize)) -> Res {
     let count = usize::try_from(args::int(args, 1)?.max(0)).map_or(MOST_PLACES, |n| n.min(MOST_PLACES));
     changed(heap, args, |digits| change(digits, count))
+}
+
+/// A number of digits as Java tells it, where no limit is the largest int.
+fn told(count: usize) -> Value {
+    Value::Int(i32::try_from(count).unwrap_or(i32::MAX).into())
 }
 
 fn changed(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits)) -> Res {
