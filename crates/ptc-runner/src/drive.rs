@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::LocalPoolHandle;
 
 use crate::approve::{self, Approver, Outcome, Paused};
-use crate::journal::{self, Answerer, Journal, Saved};
+use crate::journal::{self, Answerer, Journal, LostCall, Saved};
 use crate::outside::{NoResult, call, streamed};
 use crate::turns::{Share, Turns};
 use crate::under_way::{Mail, OwnCall, UnderWay};
@@ -28,6 +28,9 @@ pub type Subscriber = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// Takes the bytes of a run.
 pub type Checkpoint = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
+
+/// Hears of a call without which the run goes on, and of which nobody knows what it did.
+pub type OnLost = Arc<dyn Fn(&LostCall) + Send + Sync>;
 
 /// What a driver has beside the run.
 #[derive(Clone, Default)]
@@ -40,6 +43,8 @@ pub struct Surroundings {
     pub cancel: Option<CancellationToken>,
     /// Takes the run as it is when it is cancelled or pauses, where no journal keeps it.
     pub on_stop: Option<Checkpoint>,
+    /// Hears of calls that a journal would be told were lost, where no journal keeps the run.
+    pub on_lost: Option<OnLost>,
     /// Asks people about calls that wait for one. Without it a run pauses at such calls.
     pub approver: Option<Arc<dyn Approver>>,
     /// Takes everything that comes into a run from its beginning, so that it can be played back.
@@ -399,7 +404,13 @@ impl Driver {
     async fn lost(&self, call: &OwnCall) -> Result<Option<String>, Box<Step>> {
         match (self.around.journal.clone(), call.lost()) {
             (Some(journal), Some(lost)) => self.keep(move || journal.lost(&lost)).await,
-            _ => Ok(None),
+            (None, Some(lost)) => {
+                if let Some(hear) = &self.around.on_lost {
+                    hear(&lost);
+                }
+                Ok(None)
+            }
+            (_, None) => Ok(None),
         }
     }
 
@@ -504,7 +515,8 @@ impl Driver {
             }
             AskKind::Tool { tool, args, timeout_ms } => {
                 let (home, slots) = (self.home.clone(), self.slots.clone());
-                own = OwnCall::of(id, &tool, &args, self.around.journal.is_some());
+                let is_kept = self.around.journal.is_some() || self.around.on_lost.is_some();
+                own = OwnCall::of(id, &tool, &args, is_kept);
                 let made = own.clone();
                 self.home.spawn(async move {
                     let _slot = slots.acquire().await;

@@ -55,7 +55,7 @@ pub use approve::{Approver, Outcome, Paused, pending};
 pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{compile, delegate, execute, run_all, then};
-pub use drive::{Checkpoint, Subscriber, Surroundings};
+pub use drive::{Checkpoint, OnLost, Subscriber, Surroundings};
 pub use file::{
     AgentFile, FileError, Place, agent_schema, compile_preludes, model_beside, parse_agent, read_agent,
 };

@@ -413,14 +413,15 @@ impl HeldJournal {
     }
 
     /// The seed and the clock with which the program runs: these, or those of its first run, if that may have changed
-    /// something. Nothing if it cannot run as it did, because what it depends on is not what it was.
-    pub fn begun_with(&self, seed: u64, clock_ms: i64, basis: &str) -> Option<(u64, i64)> {
+    /// something. What it depended on then, if it cannot run as it did because that is not what it was.
+    pub fn begun_with(&self, seed: u64, clock_ms: i64, basis: &str) -> Result<(u64, i64), String> {
         let Some(before) = self.seen(BEGUN) else {
             self.saw(BEGUN, json!({"seed": seed, "clock_ms": clock_ms, "basis": basis}));
-            return Some((seed, clock_ms));
+            return Ok((seed, clock_ms));
         };
-        (before["basis"] == basis).then_some(())?;
-        before["seed"].as_u64().zip(before["clock_ms"].as_i64())
+        let was = before["basis"].as_str().unwrap_or_default();
+        let with = before["seed"].as_u64().zip(before["clock_ms"].as_i64());
+        with.filter(|_| was == basis).ok_or_else(|| was.to_owned())
     }
 
     fn lock(&self) -> MutexGuard<'_, ToldLog> {

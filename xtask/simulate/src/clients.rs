@@ -4,7 +4,7 @@
 use ptc_store::effects::Finding;
 use serde_json::json;
 
-use crate::messages::{Ask, Decide, Decision, Request, Said};
+use crate::messages::{Ask, CloseSession, Decide, Decision, Request, Said};
 use crate::programs;
 use crate::schedule::Simulation;
 use crate::server::Server;
@@ -31,6 +31,14 @@ pub fn wishes(simulation: &Simulation) -> Vec<Request> {
             Request { owner, key: format!("k{number}"), session, source }
         })
         .collect()
+}
+
+/// Ends a session at some time, whatever runs in it; perhaps nobody hears of that.
+pub async fn close(simulation: Simulation, session: &'static str) {
+    let later = simulation.shared.lock().random.between(10, 20_000);
+    sleep(&simulation.shared, later).await;
+    let ask = Ask::Close(CloseSession { owner: owner_of(session), session });
+    simulation.exchange(ask, &Mailbox::default(), &mut 0).await;
 }
 
 /// Has a request carried out.

@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::messages::{Decide, Decision, EDITED, LEFT, Said};
 use crate::programs;
 use crate::server::{Ended, Lasting, Server, Work};
-use crate::sessions::Receipt;
+use crate::sessions::{OVER, Receipt};
 
 /// Why a program did not go on, or what came of it.
 enum Went {
@@ -167,6 +167,10 @@ impl Server {
         let id = if session == "s1" { "s1" } else { "s2" };
         let (taken, renewing) = match self.session(work.party, id, crate::clients::owner_of(id)).await {
             Ok(taken) => taken,
+            Err(OVER) if decided.decision == Decision::Reject => {
+                return Went::Over(decided.ended("stale", true.into()));
+            }
+            Err(OVER) => return Went::Unused(Said::Over(OVER)),
             Err(why) => return Went::Unused(Said::Again(why)),
         };
         if programs::changes(&taken) as u64 != waiting.about["changes"].as_u64().unwrap_or_default() {
@@ -178,7 +182,11 @@ impl Server {
         }
         let ended = self.resumed(work, &mut machine, decided, &permit).await;
         drop(permit);
-        let value = match ended.filter(|_| !renewing.lost.get()) {
+        if renewing.lost.get() {
+            self.release(work.party, &taken.lease).await;
+            return Went::Unkept;
+        }
+        let value = match ended {
             Some(Ended::Over(value)) => value,
             Some(Ended::Waits(dump)) => {
                 self.release(work.party, &taken.lease).await;

@@ -50,6 +50,10 @@ pub enum Fault {
     AskedAgain,
     /// A request that was not carried out is not given back.
     LeaseKept,
+    /// That a request cannot go on is told and not kept.
+    StaleUnkept,
+    /// A request that cannot go on does not tell what it made.
+    CallsUntold,
 }
 
 impl Fault {
@@ -75,6 +79,8 @@ impl Fault {
         Fault::NeverTakenOver,
         Fault::AskedAgain,
         Fault::LeaseKept,
+        Fault::StaleUnkept,
+        Fault::CallsUntold,
     ];
 
     /// The mistake of this name.

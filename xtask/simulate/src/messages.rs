@@ -9,6 +9,15 @@ pub enum Ask {
     Run(Request),
     /// To go on with a program that waits.
     Decide(Decide),
+    /// To end a session.
+    Close(CloseSession),
+}
+
+/// A session that is to end.
+#[derive(Clone, Copy, Debug)]
+pub struct CloseSession {
+    pub owner: &'static str,
+    pub session: &'static str,
 }
 
 /// A program to run under a key.

@@ -38,7 +38,9 @@ impl Oracle {
             }
             _ => drop(self.replies.insert(scope.to_owned(), reply.clone())),
         }
-        made(state, scope.rsplit(':').next().unwrap_or_default(), &reply["value"]);
+        let key = scope.rsplit(':').next().unwrap_or_default();
+        made(state, key, &reply["value"]);
+        stale(state, key, &reply["stale"]);
         self.is_there(state);
     }
 
@@ -88,6 +90,10 @@ impl Oracle {
     fn is_in_session(&self, state: &mut State, scope: &str, reply: &Json) {
         let Some(session) = reply["session"].as_str() else { return };
         let row = self.rows.get(&(Kind::Session, session.to_owned()));
+        // One that is over keeps nothing.
+        if row.is_some_and(is_over) {
+            return;
+        }
         let key = scope.rsplit(':').next().unwrap_or_default();
         if !row.is_some_and(|row| keys(row).iter().any(|kept| kept == key)) {
             state.violated(|| format!("acknowledged is there: {key} is told and not in session {session}"));
@@ -187,6 +193,22 @@ fn made(state: &mut State, key: &str, value: &Json) {
     }
 }
 
+/// A request that cannot go on tells all that it wrote, and nothing else.
+fn stale(state: &mut State, key: &str, told: &Json) {
+    let (Some(made), Some(unknown)) = (told["made"].as_u64(), told["unknown"].as_u64()) else { return };
+    if state.upstream.forgiven {
+        return;
+    }
+    let wrote = state.upstream.writes.keys().filter(|(of, _)| of == key).count() as u64;
+    if !(made..=made + unknown).contains(&wrote) {
+        state.violated(|| {
+            format!(
+                "all that was done is told: {key} wrote {wrote}, and tells {made} and perhaps {unknown} more"
+            )
+        });
+    }
+}
+
 /// The call that somebody decided about was made as the ticket says, or not at all.
 fn as_decided(state: &mut State, key: &str, ended: &Json) {
     let (decision, at) = (&ended["decision"], ended["at"].as_i64().unwrap_or_default());
@@ -216,7 +238,10 @@ fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, 
         if holders.insert((row.kind, row.id.clone(), row.lease), state.acting).is_some() {
             state.violated(|| format!("one holder: {} has two holders with one number", what()));
         }
-    } else if row.until != old.until && !(row.kind == Kind::Ticket && GONE.contains(&row.version)) {
+    } else if row.until != old.until
+        && !(row.kind == Kind::Ticket && GONE.contains(&row.version))
+        && !is_over(row)
+    {
         only_holder(holders, state, old, if row.until == 0 { "gives back" } else { "renews" });
     }
     if old.ended != row.ended {
@@ -261,6 +286,11 @@ fn only_holder(
         let (kind, id) = (row.kind, &row.id);
         state.violated(|| format!("one holder: {acting} {does} {kind:?} {id}, which {holder:?} holds"));
     }
+}
+
+/// Whether a session is over, which whoever owns it may say.
+fn is_over(row: &Leased) -> bool {
+    row.kind == Kind::Session && row.body.is_none()
 }
 
 /// The programs that a session has kept.

@@ -134,6 +134,7 @@ impl Simulation {
         let said = match &ask {
             Ask::Run(request) => server.request(party, request).await,
             Ask::Decide(decide) => server.decide(party, decide).await,
+            Ask::Close(close) => server.close(party, *close).await,
         };
         // It may be killed before it says so.
         step().await;

@@ -77,7 +77,15 @@ impl<'k> Scheduler<'k> {
         if state.random.below(4) == 0 {
             self.wishes.clone_from(&wishes);
         }
+        let over: Vec<&str> = ["s1", "s2"]
+            .into_iter()
+            .filter(|id| wishes.iter().any(|wish| wish.session == Some(id)) && state.random.below(4) == 0)
+            .collect();
         drop(state);
+        for session in over {
+            let simulation = self.simulation.clone();
+            self.simulation.spawner.spawn(Of::Client, 0, clients::close(simulation, session));
+        }
         for wish in wishes {
             let simulation = self.simulation.clone();
             self.simulation.shared.note(|| format!("a client wants {}", wish.text()));

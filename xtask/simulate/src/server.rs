@@ -14,6 +14,7 @@ use ptc_server::effects::{Held, HeldJournal, StoreJournal};
 use ptc_server::engine::QueueState;
 use ptc_server::engine::gate::{Gate, GateBounds, Permit};
 use ptc_server::engine::lease::{lease_ms, renewal};
+use ptc_store::effects::Became;
 use ptc_store::requests::{Began, NewRequest, Reply, RequestError};
 use ptc_store::sessions::{SessionError, Sessions};
 use ptc_store::simulation::{Disk, Process};
@@ -60,7 +61,9 @@ pub enum Answered {
     Ran(Json),
     /// Nothing was run.
     NotRun(&'static str),
-    /// It cannot be run again as it was.
+    /// Nothing was run, and nothing can be.
+    Refused(&'static str),
+    /// It cannot be run again as it was, by nobody.
     Stale,
     /// Whether it is kept is not known.
     Open,
@@ -265,10 +268,21 @@ impl Server {
                 self.give_back(party, lease).await;
                 return Said::Again(why);
             }
-            Answered::Stale => {
+            Answered::Refused(why) => {
                 self.give_back(party, lease).await;
-                return Said::Over("it cannot run again as it began");
+                return Said::Over(why);
             }
+            Answered::Stale => match self.stale(party, &lease).await {
+                Some(reply) if self.shared.has(Fault::StaleUnkept) => {
+                    self.give_back(party, lease).await;
+                    return Said::Reply(reply);
+                }
+                Some(reply) => reply,
+                None => {
+                    self.give_back(party, lease).await;
+                    return Said::Again("what it made before cannot be read");
+                }
+            },
             Answered::Ran(reply) => reply,
         };
         if self.shared.has(Fault::ToldBeforeKept) {
@@ -290,6 +304,23 @@ impl Server {
                 Said::Again("the store did not keep its reply")
             }
         }
+    }
+
+    /// The reply of a request that cannot run again: how many calls it made, and of how many nobody knows, as
+    /// `Engine::refused_with_made` counts them.
+    async fn stale(self: &Rc<Self>, party: u64, lease: &Lease) -> Option<Json> {
+        let scope = lease.id().to_owned();
+        let known = self.ask(party, move |server| server.journal.effects().of_scope(&scope)).await?.ok()?;
+        let count = |is: fn(&Became) -> bool| known.iter().filter(|call| is(&call.became)).count();
+        let (made, unknown) = match self.shared.has(Fault::CallsUntold) {
+            true => (0, 0),
+            false => (
+                count(|became| matches!(became, Became::Answered(_))),
+                count(|became| matches!(became, Became::Unknown | Became::Dismissed)),
+            ),
+        };
+        self.note(party, || format!("{} is stale: {made} made, {unknown} unknown", lease.id()));
+        Some(json!({"stale": {"made": made, "unknown": unknown}}))
     }
 
     pub async fn keep(
@@ -369,7 +400,7 @@ impl Server {
             let mut state = self.shared.lock();
             (state.random.below(1 << 40), state.now)
         };
-        let (seed, clock_ms) = work.journal.held.begun_with(seed, clock_ms, basis)?;
+        let (seed, clock_ms) = work.journal.held.begun_with(seed, clock_ms, basis).ok()?;
         machine.set_tools(["call".to_owned()]);
         machine.set_seed(seed);
         machine.set_clock(clock_ms);

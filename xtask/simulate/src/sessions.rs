@@ -3,16 +3,21 @@
 use std::rc::Rc;
 
 use ptc_lisp::machine::Machine;
+use ptc_server::effects::BEGUN;
 use ptc_server::engine::lease::lease_ms;
 use ptc_store::requests::Reply;
 use ptc_store::sessions::{Along, SessionError, TakenSession};
 use ptc_store::{Lease, StoreError};
+use ptc_upstream::EffectJournal as _;
 use serde_json::{Value as Json, json};
 
 use crate::fault::Fault;
-use crate::messages::Request;
+use crate::messages::{CloseSession, Request, Said};
 use crate::programs;
 use crate::server::{Answered, Ended, Lasting, Renewing, Server, Work};
+
+/// Why a session cannot be had any more.
+pub const OVER: &str = "the session is over";
 
 impl Server {
     /// Takes a session, and holds it.
@@ -35,7 +40,18 @@ impl Server {
                 Ok((taken, renewing))
             }
             Some(Err(SessionError::Busy)) => Err("a program runs in the session"),
+            Some(Err(SessionError::Closed)) => Err(OVER),
             _ => Err("the session cannot be had"),
+        }
+    }
+
+    /// Ends a session, whoever holds it.
+    pub async fn close(self: &Rc<Self>, party: u64, close: CloseSession) -> Said {
+        let CloseSession { owner, session } = close;
+        self.note(party, || format!("closes session {session}"));
+        match self.ask(party, move |server| server.sessions.close(session, owner)).await {
+            Some(Ok(()) | Err(SessionError::Closed)) => Said::Over(OVER),
+            _ => Said::Again("whether the session is closed is not known"),
         }
     }
 
@@ -57,6 +73,9 @@ impl Server {
         let party = work.party;
         let (taken, renewing) = match self.session(party, session, request.owner).await {
             Ok(taken) => taken,
+            // As `again::without_session` says.
+            Err(OVER) if work.journal.held.seen(BEGUN).is_some() => return Answered::Stale,
+            Err(OVER) => return Answered::Refused(OVER),
             Err(why) => return Answered::NotRun(why),
         };
         let Some(permit) = self.permit(request.owner).await else {

@@ -9,7 +9,7 @@ use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::metrics::Returned;
 use serde_json::Value as Json;
 
-use super::again;
+use super::again::{self, Basis};
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
 use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
@@ -66,7 +66,7 @@ impl Engine {
             owner: caller.owner.clone(),
         };
         let (program, noted) = evaluate::program(job, &self.settings);
-        let basis = || self.grants_digest(&Grants::all(), None);
+        let basis = || Basis { grants: self.grants_digest(&Grants::all(), None), session: None };
         let program = match again::as_before(program, basis, signals) {
             Ok(program) => program,
             Err(stale) => return Ok(*stale),

@@ -172,11 +172,19 @@ struct Answered {
     facts: CallFacts,
     /// Whether it is kept already, together with what the program left behind.
     kept: bool,
+    /// Whether it is the reply of a request under a key although no program ran for it: none ever will.
+    is_last: bool,
 }
 
 impl Answered {
     fn new(reply: Reply, reason: Option<&str>) -> Self {
-        Answered { reply, reason: reason.map(str::to_owned), facts: CallFacts::default(), kept: false }
+        let (reason, facts) = (reason.map(str::to_owned), CallFacts::default());
+        Answered { reply, reason, facts, kept: false, is_last: false }
+    }
+
+    /// Whether it refuses the call: no program was run to its end for it.
+    fn is_refusal(&self) -> bool {
+        self.facts.program.is_none() && self.reason.is_some()
     }
 }
 

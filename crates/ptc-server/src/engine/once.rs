@@ -366,8 +366,16 @@ impl Engine {
         };
         let handling = async {
             let answered = self.handle(caller, tool, args, &scoped).await?;
-            journal.goes_on(answered.reason.as_deref() != Some(Reason::REQUEST_STALE.name));
-            Ok::<_, CallError>(self.stale_with_made(once, &scope, answered).await)
+            match answered.reason.as_deref() == Some(Reason::REQUEST_STALE.name) {
+                true => journal.goes_on(false),
+                // One that is refused for now comes again.
+                false if answered.is_refusal() => {}
+                false => journal.goes_on(true),
+            }
+            Ok::<_, CallError>(match again && answered.is_refusal() {
+                true => self.refused_with_made(once, &scope, answered).await,
+                false => answered,
+            })
         };
         Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
     }
@@ -463,7 +471,7 @@ async fn carry_out(
         return Ok(answered);
     }
     // A program that was not run has no reply: if nothing was ever made, the key is free again.
-    if answered.facts.program.is_none() && answered.reason.is_some() {
+    if answered.is_refusal() && !answered.is_last {
         // What a server says that was replaced meanwhile, of its session for one, is not for the client.
         return Ok(if claim.give_back().await { answered } else { taken_over() });
     }

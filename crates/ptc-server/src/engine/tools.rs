@@ -276,7 +276,7 @@ const WAITS: &str = "Some calls must be approved by a person. A program that mak
 with an id. You cannot decide. Tell the user, then ask lisp_result for the answer; the program goes on from that call. Do not \
 run it again.";
 
-const RESULT: &str = "Asks what came of a program that answered `approval_required`: its answer if a person has decided, \
+const RESULT: &str = "Asks what came of a program that answered `approval_required`: its answer if somebody has decided, \
 `approval_required` if nobody has. Decides nothing.";
 
 const MODEL_WAITS: &str = "Some calls must be approved by the user. A program that makes one stops there and answers \

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in, waiting};
+use ptc_runner::{
+    Checkpoint, Journal, LostCall, OnLost, RunOptions, Saved, Step, Surroundings, resume, run_in, waiting,
+};
 use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
@@ -90,6 +92,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
             watched.event(event);
         })),
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
+        on_lost: Some(left.clone().hear()),
         on_stop: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent), calls)),
         tape: watching.tape(),
         approver: Terminal::open(&progress),
@@ -141,13 +144,24 @@ async fn drive(ready: &ReadyMission, options: RunOptions, from: From, around: Su
     }
 }
 
-/// What is left of a run that was stopped and that no journal kept, or why there is nothing.
+/// What is left of a run that was stopped and that no journal kept.
 #[derive(Default)]
-struct Left(Mutex<Option<Result<Keeper, String>>>);
+struct Left {
+    /// Who keeps it now, or why nobody does.
+    kept: Mutex<Option<Result<Keeper, String>>>,
+    /// Calls of its own tools without which it went on, and of which nobody knows.
+    lost: Mutex<Vec<LostCall>>,
+}
 
 impl Left {
-    /// Keeps a run in the usual folder, with its calls of upstreams.
+    /// Remembers calls that were lost, until the run is kept.
+    fn hear(self: Arc<Self>) -> OnLost {
+        Arc::new(move |call| self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone()))
+    }
+
+    /// Keeps a run in the usual folder, with its calls of which nobody knows.
     fn keep(self: Arc<Self>, mission: Mission, title: String, calls: Option<Arc<RunCalls>>) -> Checkpoint {
+        let left = self.clone();
         let keep = move |bytes: &[u8]| -> anyhow::Result<Keeper> {
             let keeper = Checkpoints::open(None)?.begin(&title, &mission)?;
             if let Some(calls) = &calls {
@@ -155,18 +169,21 @@ impl Left {
                 // First, so that no call of a run that is kept passes for one that was never made.
                 calls.keep(keeper.id(), keeper.journal.clone(), &waits)?;
             }
+            for call in left.lost.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                keeper.lost(&call).map_err(anyhow::Error::msg)?;
+            }
             keeper.state(bytes).map_err(anyhow::Error::msg)?;
             Ok(keeper)
         };
         Arc::new(move |bytes: &[u8]| {
             let kept = keep(bytes).map_err(|error| format!("{error:#}"));
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
             Ok(())
         })
     }
 
     fn take(&self) -> Option<Result<Keeper, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

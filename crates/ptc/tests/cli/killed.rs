@@ -276,6 +276,49 @@ fn a_run_that_is_stopped_tells_of_the_write_that_was_in_flight() {
     }
 }
 
+/// Its answer is waited for no more, and the run goes on without it.
+#[test]
+fn a_run_that_is_stopped_tells_of_a_call_of_its_own_tool_that_it_had_given_up() {
+    let world = World::start("stopped-after-late");
+    agent(
+        &world,
+        "(def late (try (tool/wait {:n 7}) (catch Exception e (ex-message e))))
+         (tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})
+         (return late)",
+    );
+    let wait = "[tools.wait]\nsignature = \"(n :int) -> :any\"\neffect = \"write\"\ntimeout = 20\n\
+                command = [\"tail\", \"-f\", \"/dev/null\"]\n";
+    world.write("agent.toml", &format!("{}{wait}", world.read("agent.toml")));
+    world.hold(&["came a"]);
+    let mut command = world.command(&["run", "agent.toml", "--quiet"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    world.wait_for("came a");
+    let sent = std::process::Command::new("kill").args(["-TERM", &running.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let output = running.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let open = world.gaps(&[]);
+    let mut tools: Vec<_> =
+        open.iter().map(|gap| (&gap["server"], &gap["tool"], &gap["under_way"])).collect();
+    tools.sort_by_key(|(server, ..)| server.as_str());
+    let no = json!(false);
+    assert_eq!(
+        tools,
+        [(&json!("tool"), &json!("wait"), &no), (&json!("world"), &json!("put"), &no)],
+        "{open:?}"
+    );
+    let late = open.iter().find(|gap| gap["tool"] == "wait").expect("it is listed");
+    assert_eq!(late["args"], json!({"n": 7}));
+    let identity = late["identity"].as_str().expect("text");
+    assert_eq!(world.run(&["effects", "settle", identity, "looked"]).0, 0);
+    world.hold(&[]);
+    let (_, runs, _) = world.run(&["runs", "--json"]);
+    let run: Value = serde_json::from_str(&runs).expect("one run");
+    let (code, out, err) = world.run(&["resume", run["run"].as_str().expect("text"), "--quiet"]);
+    assert!(code == 0 && out.contains("outcome unknown: tool/wait, called at"), "{out}{err}");
+    assert_eq!(world.gaps(&[]).len(), 1, "the write that was in flight");
+}
+
 /// A run never goes on from an older state than it had.
 #[test]
 fn a_run_whose_log_is_damaged_does_not_go_on_unless_somebody_accepts_that() {

@@ -302,6 +302,12 @@ fn calls_of_a_plan_are_listed_and_settled_whichever_store_its_user_applied_it_wi
         assert_eq!(world.run(&["effects"]).0, 0, "{bound}");
         let (code, out, _) = world.run(&["effects", "--settled"]);
         assert!(code == 0 && out.contains("happened: it is there"), "{bound}: {out}");
+        let (code, _, err) =
+            world.run(&["effects", "settle", &identity[..8], "it is not", "--did-not-happen"]);
+        assert!(
+            code == 2 && err.contains(", happened: it is there; `ptc effects --settled` lists"),
+            "{bound}: {err}"
+        );
     }
 }
 

@@ -101,7 +101,8 @@ impl Replica {
         assert!(limited.expect("prlimit runs").success());
     }
 
-    fn signal(&self, name: &str) {
+    /// Sends its process a signal.
+    pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.server.pid().to_string()]).status();
         assert!(sent.expect("kill runs").success());
     }

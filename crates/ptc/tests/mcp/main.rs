@@ -49,6 +49,7 @@ mod shell_server;
 mod sixteen;
 #[path = "../../../ptc-store/tests/it/skip.rs"]
 mod skip;
+mod stale;
 mod stdio;
 mod support;
 mod tasks;

@@ -16,12 +16,26 @@ pub struct SessionError {
     made: Vec<String>,
     /// Those of them whose answers are not written down: whoever sends the request again is told that nobody knows of them.
     unknown: Vec<String>,
+    /// Whether another server may have the session that this one cannot have.
+    is_here_only: bool,
 }
 
 impl SessionError {
     /// An error with a message.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        SessionError { reason, message: message.into(), detail: None, made: Vec::new(), unknown: Vec::new() }
+        SessionError {
+            reason,
+            message: message.into(),
+            detail: None,
+            made: Vec::new(),
+            unknown: Vec::new(),
+            is_here_only: false,
+        }
+    }
+
+    /// The same for a session that is open, and that only this server refuses.
+    pub fn here_only(self) -> Self {
+        SessionError { is_here_only: true, ..self }
     }
 
     /// Arguments that are wrong.
@@ -51,11 +65,18 @@ impl SessionError {
         self
     }
 
-    /// Whether the session is there no more.
+    /// Whether the session is there no more, for nobody.
     pub fn is_over(&self) -> bool {
-        [Reason::SESSION_NOT_FOUND, Reason::SESSION_CLOSED]
-            .iter()
-            .any(|reason| reason.name == self.reason.name)
+        !self.is_here_only && self.is_one_of(&[Reason::SESSION_NOT_FOUND, Reason::SESSION_CLOSED])
+    }
+
+    /// Whether it may be had in a moment.
+    pub fn is_passing(&self) -> bool {
+        self.is_one_of(&[Reason::SESSION_BUSY, Reason::SESSIONS_UNAVAILABLE, Reason::OUTCOME_UNKNOWN])
+    }
+
+    fn is_one_of(&self, reasons: &[Reason]) -> bool {
+        reasons.iter().any(|reason| reason.name == self.reason.name)
     }
 
     /// What to do about it.

@@ -17,7 +17,7 @@ use ptc_upstream::metrics::Returned;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::again;
+use super::super::again::{self, Basis};
 use super::super::api::{Args, CallError, Caller, Signals};
 use super::super::args::EvalArgs;
 use super::super::audit::AuditNote;
@@ -90,7 +90,7 @@ impl Engine {
         let inputs = self.recordings.inputs(&args.context);
         let history_bytes = Some(judge.limits.history_entry_bytes);
         let program = self.session_source(&session, &source, args.context, &judge, &witness, signals);
-        let basis = || json!([head.grants, head.session]).to_string();
+        let basis = || Basis { grants: head.grants.clone(), session: head.session.clone() };
         let program = match again::as_before(program, basis, signals) {
             Ok(program) => program,
             Err(stale) => {
@@ -174,6 +174,8 @@ impl Engine {
         let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit, recorded, receipt } =
             turn;
         let over = |answered: Answered| Ok(Ended::Over(Box::new(answered)));
+        // Nothing of it was kept: who decided about it may go on where the session is.
+        let lost = |answered: Answered| Ok(Ended::Unkept(Box::new(answered)));
         let (session, started) = (reservation.session().clone(), Instant::now());
         session.state().attempts += 1;
         reservation.begin();
@@ -182,10 +184,10 @@ impl Engine {
         let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
             biased;
-            () = session.over.cancelled() => return over(given_up(&session, &calls, signals)),
+            () = session.over.cancelled() => return lost(given_up(&session, &calls, signals)),
             () = tokio::time::sleep_until(session.until().expires.into()) => {
                 sessions.expire(&session);
-                return over(given_up(&session, &calls, signals));
+                return lost(given_up(&session, &calls, signals));
             }
             outcome = evaluate::wait(running, timeout, signals, &calls) => outcome?,
         };
@@ -196,7 +198,7 @@ impl Engine {
         if session.is_over() || verdict.given_up {
             return match signals.cancel.is_cancelled() {
                 true => Err(CallError::Cancelled),
-                false => over(given_up(&session, &calls, signals)),
+                false => lost(given_up(&session, &calls, signals)),
             };
         }
         let (ledger, asked) = calls.account().map(|account| (account.calls, account.catalog_ops)).unzip();

@@ -463,7 +463,7 @@ impl Engine {
 fn granted(sessions: &Sessions, caller: &Caller, meta: &Meta) -> Result<Grants, SessionError> {
     let changed = || {
         let message = "what the session's role grants has changed since it began";
-        SessionError::new(Reason::SESSION_CLOSED, message)
+        SessionError::new(Reason::SESSION_CLOSED, message).here_only()
     };
     match (&sessions.settings().roles, &meta.role) {
         (None, None) => Ok(Grants::all()),

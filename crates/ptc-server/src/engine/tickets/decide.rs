@@ -8,9 +8,9 @@ use ptc_host::{Decision, Resumption};
 use ptc_store::tickets::{TakenTicket, TicketError, Tickets, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
-use super::super::api::{Approval, Args, CallError, Caller, Content, Reply, Signals};
+use super::super::api::{Approval, Args, CallError, Caller, Reply, Signals};
 use super::super::audit::{self, AuditLine, AuditNote};
 use super::super::debug::CallFacts;
 use super::super::eval::Ran;
@@ -19,7 +19,6 @@ use super::super::gate::Permit;
 use super::super::lease::lease_ms;
 use super::super::receipt::{Receipt, RequestClaim};
 use super::super::schema::OutputSchema;
-use super::super::text::moment;
 use super::super::tools::Tool;
 use super::super::trace::Execution;
 use super::super::upstreams::{Unseen, Upstreams};
@@ -34,8 +33,6 @@ use crate::engine::Reason;
 
 /// Why a program is over whose calls are rejected after they were approved.
 const LEFT: &str = "they had been approved, and the server that went on with the program ended";
-/// Tickets of one program that `lisp_result` follows.
-const MOST_TICKETS: usize = 10_000;
 
 impl Engine {
     /// One of the three tools.
@@ -141,7 +138,7 @@ impl Engine {
             Err(why) => return self.not_taken(desk, &id, why).await,
         };
         if waiting.busy || waiting.decided.is_some() {
-            return self.still_waits(&id, &waiting);
+            return self.still_waits(caller, &id, waiting).await;
         }
         let ticket = match &decided.which {
             Which::Text(text) => text.clone(),
@@ -285,7 +282,8 @@ impl Engine {
         Err(Box::new(refusal))
     }
 
-    async fn not_taken(&self, desk: &Desk, id: &str, why: NotTaken) -> Answered {
+    /// The answer to who did not get a ticket.
+    pub(super) async fn not_taken(&self, desk: &Desk, id: &str, why: NotTaken) -> Answered {
         match why {
             NotTaken::Refused(TicketError::Decided { before }) => self.decided_before(before),
             NotTaken::Refused(error @ (TicketError::Gone | TicketError::Expired)) => {
@@ -354,84 +352,6 @@ impl Engine {
 }
 
 impl Engine {
-    /// `lisp_result`: what came of a program that waited, or that it still does.
-    pub(in super::super) async fn result_of(&self, caller: &Caller, mut args: Args) -> Answered {
-        let (Some(Json::String(id)), true) = (args.remove("id"), args.is_empty()) else {
-            return wrong("give `id`, which came with approval_required, and nothing else");
-        };
-        match self.followed(caller, id).await {
-            Followed::Waits(id, waiting) => self.still_waits(&id, &waiting),
-            Followed::Over(answered) => *answered,
-        }
-    }
-
-    /// What is said to a client that is about to be asked about a ticket, if it does not wait any more: nobody is asked about
-    /// what was decided elsewhere.
-    pub async fn no_longer_waits(&self, caller: &Caller, approval: &Approval) -> Option<Reply> {
-        self.came_of(caller, &approval.id).await.map(|answered| answered.reply)
-    }
-
-    /// What came of a program that waited under the ticket of this id, if it is not the one that it still waits under.
-    async fn came_of(&self, caller: &Caller, id: &str) -> Option<Answered> {
-        match self.followed(caller, id.to_owned()).await {
-            Followed::Waits(last, _) if last == id => None,
-            Followed::Waits(last, waiting) => Some(self.still_waits(&last, &waiting)),
-            Followed::Over(answered) => Some(*answered),
-        }
-    }
-
-    /// What came of the program whose form this was about, if somebody decided about it elsewhere.
-    pub(in super::super) async fn decided_elsewhere(
-        &self,
-        caller: &Caller,
-        which: &Which,
-    ) -> Option<Answered> {
-        let Which::Text(text) = which else { return None };
-        let claims = self.desk.as_ref()?.claims(text).ok()?;
-        self.came_of(caller, &claims.id).await
-    }
-
-    /// Follows a program through its tickets. It may wait several times, and each of them names the next one.
-    async fn followed(&self, caller: &Caller, mut id: String) -> Followed {
-        let over = |answered: Answered| Followed::Over(Box::new(answered));
-        let Some(desk) = &self.desk else { return over(wrong("this server asks nobody for approval")) };
-        for _ in 0..MOST_TICKETS {
-            let (tickets, owner, asked) = (desk.tickets.clone(), account(caller), id.clone());
-            let ended = match blocking(&desk.tickets, move || tickets.read(&asked, &owner)).await {
-                Ok(waiting) => return Followed::Waits(id, Box::new(waiting)),
-                Err(TicketError::Used { ended }) => ended,
-                Err(error) => return over(self.not_taken(desk, &id, NotTaken::Refused(error)).await),
-            };
-            match ended["id"].as_str().filter(|_| ended["status"] == "approval_required") {
-                Some(next) => id = next.to_owned(),
-                None => return over(told(&id, &ended)),
-            }
-        }
-        over(wrong("this program waited more often than can be followed"))
-    }
-
-    fn still_waits(&self, id: &str, waiting: &Waiting) -> Answered {
-        let message = match (waiting.busy, &waiting.decided) {
-            (true, _) => "somebody decided, and the program goes on right now",
-            (false, Some(_)) => {
-                "somebody decided, and the server that went on with the program ended: the same must be decided again, or the \
-                 calls rejected"
-            }
-            (false, None) => "nobody has decided yet",
-        };
-        let mut object = json!({
-            "status": "approval_required",
-            "message": message,
-            "id": id,
-            "expires_at": moment(waiting.expires_ms),
-            "feedback": self.where_to_decide(),
-        });
-        if let Some(decided) = &waiting.decided {
-            object["decided"] = ruling::in_short(decided);
-        }
-        Answered::new(envelope::plain(object, false), Some(Reason::APPROVAL.name))
-    }
-
     /// The answer to a decision that differs from an earlier one, whose program may have come to any point.
     fn decided_before(&self, mut before: Json) -> Answered {
         let mut answered = answer(
@@ -448,14 +368,6 @@ impl Engine {
     }
 }
 
-/// How far a program is that waited.
-enum Followed {
-    /// It waits, under the ticket of this id.
-    Waits(String, Box<Waiting>),
-    /// It does not.
-    Over(Box<Answered>),
-}
-
 /// A ticket that was taken, with what its program needs to go on.
 struct HeldTicket {
     taken: TakenTicket,
@@ -469,7 +381,7 @@ struct HeldTicket {
 type Taken = (TakenTicket, Head, Resumption, Vec<AuditLine>);
 
 /// Why a ticket was not taken.
-enum NotTaken {
+pub enum NotTaken {
     /// The store says so.
     Refused(TicketError),
     /// The ticket and the decision do not fit.
@@ -584,17 +496,8 @@ fn fits(parked: &Parked, claims: Option<&Claims>, decided: &Decided) -> Result<(
     Ok(())
 }
 
-/// The answer of a program that is over, as it was given to whoever decided.
-fn told(id: &str, ended: &Json) -> Answered {
-    let text = ended["text"].as_str().unwrap_or_default();
-    let is_error = ended["status"] == "error";
-    let object = json!({"status": ended["status"], "id": id, "text": text});
-    let content = vec![Content::Text(text.to_owned())];
-    let reply = Reply { content, structured: Some(object), is_error, approval: None, recalled: false };
-    Answered::new(reply, is_error.then_some(Reason::RUNTIME.name))
-}
-
-fn wrong(message: &str) -> Answered {
+/// The answer to a decision that makes no sense.
+pub fn wrong(message: &str) -> Answered {
     answer(Reason::ARGS, message, "Mend the arguments and call again; the ticket is as it was.")
 }
 

@@ -87,17 +87,20 @@ impl Made {
 
     /// An answer that says nothing of calls that were made, with them, and with what to do then.
     pub fn tell(&self, answered: Answered, feedback: Option<&str>) -> Answered {
-        let Answered { reply, reason, facts, kept } = answered;
-        let Some(mut object) = reply.structured.clone().filter(|_| !self.is_empty()) else {
-            return Answered { reply, reason, facts, kept };
-        };
+        if self.is_empty() {
+            return answered;
+        }
+        // An answer that is only a text says what went wrong.
+        let plain =
+            || json!({"status": "error", "reason": answered.reason, "message": answered.reply.text()});
+        let mut object = answered.reply.structured.clone().unwrap_or_else(plain);
         let message = object["message"].as_str().unwrap_or_default();
         object["message"] = format!("{message}. Before that, {}", self.words()).into();
         if let Some(feedback) = feedback {
             object["feedback"] = feedback.into();
         }
         self.write(&mut object);
-        Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
+        Answered { reply: envelope::plain(object, answered.reply.is_error), ..answered }
     }
 }
 
@@ -153,22 +156,31 @@ impl Engine {
         made
     }
 
-    /// An answer to a request that does not run again, because what it began with has changed, with what it has made.
-    pub(in super::super) async fn stale_with_made(
+    /// An answer to a request that was begun before and is not carried out now, with what it has made. The reply that it has
+    /// from then on is not kept without that.
+    pub(in super::super) async fn refused_with_made(
         &self,
         once: &Once,
         scope: &str,
         answered: Answered,
     ) -> Answered {
-        if answered.reason.as_deref() != Some(Reason::REQUEST_STALE.name) {
+        let told = answered.reply.structured.as_ref();
+        if told.is_some_and(|told| told.get(MADE).is_some() || told.get(UNKNOWN).is_some()) {
             return answered;
         }
         let mut made = Made::default();
         match of_scope(once.effects().clone(), scope.to_owned()).await {
             Ok(known) => known.iter().for_each(|call| made.count_known(call)),
-            Err(why) => tracing::error!("what a request made before cannot be read: {why}"),
+            Err(why) => {
+                tracing::error!("what a request made before cannot be read: {why}");
+                return Answered { is_last: false, ..advised(answered, UNREAD) };
+            }
         }
-        made.tell(answered, None)
+        // These say themselves what to do.
+        let is_clear = [Reason::REQUEST_STALE, Reason::OUTCOME_UNKNOWN]
+            .iter()
+            .any(|reason| answered.reason.as_deref() == Some(reason.name));
+        made.tell(answered, (!is_clear).then_some(BEGUN))
     }
 
     /// Whether a call in an account changes nothing, as far as its tool is known.
@@ -222,6 +234,9 @@ const OVER: &str = "Nothing was done now, and what was made stays. To run the pr
 /// The same if it cannot wait, because there is no room or its session is over.
 pub const UNKEPT: &str = "The calls that must be approved were not made, and what was made stays. Decide about programs that wait, \
                           if there are too many. To run the program again makes those calls again, so look first what they did.";
+/// What to do about a request under a key that was begun before and is not carried out now.
+const BEGUN: &str = "What was made stays, and nothing is decided under the key of the request: send it again under the same key, and \
+                     calls that were made are not made again.";
 /// What to do if its ticket does not tell what it has made.
 const UNTOLD: &str =
     "Nothing was done now. What calls of the program did before stays; look at that before you run it again.";

@@ -4,7 +4,8 @@
 //!
 //! `parked.rs` is what is sealed, `seal.rs` the encryption (the only user of `ring` here), `decide.rs` takes a ticket and
 //! goes on in a task that nobody cancels, `ruling.rs` compares a decision with an earlier one, `settle.rs` writes the result
-//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made.
+//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made, `result.rs` is
+//! `lisp_result`.
 //!
 //! Calls of a decided part are journalled under the id of the ticket, so a ticket that is taken again after a crash sends
 //! nothing twice. A call that is already in the journal of its request or ticket gets its answer from there before anybody
@@ -17,6 +18,7 @@ mod choice;
 mod decide;
 mod made;
 mod parked;
+mod result;
 mod ruling;
 mod seal;
 mod settle;
@@ -76,6 +78,14 @@ struct Claims {
     expires_ms: i64,
     program: String,
     grants: String,
+}
+
+impl Claims {
+    /// Of a program that waits under the ticket of this id.
+    fn of(id: &str, owner: &str, expires_ms: i64, head: &Head) -> Claims {
+        let (id, owner) = (id.to_owned(), owner.to_owned());
+        Claims { id, owner, expires_ms, program: digest(&head.source), grants: head.grants.clone() }
+    }
 }
 
 /// A ticket that is about to be kept.
@@ -163,6 +173,11 @@ impl Desk {
         serde_json::from_slice(&plain).map_err(|_| SealError::Tampered)
     }
 
+    /// The text of a ticket that claims this.
+    fn text(&self, claims: &Claims) -> Result<String, String> {
+        Ok(self.keys.seal(TEXT, json!(claims).to_string().as_bytes())?.to_text())
+    }
+
     fn parked(&self, id: &str, owner: &str, sealed: &[u8]) -> Result<Parked, String> {
         let opened =
             Sealed::from_bytes(sealed).and_then(|sealed| self.keys.open(&machine_of(id, owner), &sealed));
@@ -202,13 +217,7 @@ impl Engine {
             head.owner = caller.owner.to_string();
         }
         let expires_ms = now_ms().saturating_add(i64::try_from(desk.ttl.as_millis()).unwrap_or(i64::MAX));
-        let claims = Claims {
-            id: id.clone(),
-            owner: account(caller).to_string(),
-            expires_ms,
-            program: digest(&head.source),
-            grants: head.grants.clone(),
-        };
+        let claims = Claims::of(&id, &account(caller), expires_ms, &head);
         head.shown = self.shown_tools(held.pending()).await;
         let session = head.session.as_ref().map(|(id, _)| id.clone());
         let pending = shown(held.pending(), &self.redactor);
@@ -227,7 +236,7 @@ impl Engine {
         let sealed = |bound: &str, plain: &[u8]| {
             desk.keys.seal(bound, plain).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))
         };
-        let ticket = sealed(TEXT, json!(claims).to_string().as_bytes())?.to_text();
+        let ticket = desk.text(&claims).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))?;
         let machine = Parked { head, held }.to_bytes();
         let sealed = sealed(&machine_of(&id, &account(caller)), &machine)?.to_bytes();
         let approval = Approval { id: id.clone(), ticket, pending, expires_ms };

@@ -153,10 +153,9 @@ async fn unkept(tickets: Tickets, taken: TakenTicket, answered: Answered) -> Ans
              that were made are not made again."
         }
     };
-    let Answered { reply, reason, facts, kept } = answered;
-    let mut object = reply.structured.unwrap_or_default();
+    let mut object = answered.reply.structured.unwrap_or_default();
     object["feedback"] = feedback.into();
-    Answered { reply: envelope::plain(object, reply.is_error), reason, facts, kept }
+    Answered { reply: envelope::plain(object, answered.reply.is_error), ..answered }
 }
 
 /// Gives a ticket back with its decision, for whoever decides the same again.

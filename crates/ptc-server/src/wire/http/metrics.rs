@@ -101,51 +101,84 @@ pub async fn metrics(
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response())
 }
 
+/// A number on the page.
+#[derive(Debug)]
+struct Metric {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+}
+
+/// Declares the numbers of the page: for each a name for the code here, and its row in the list of the documentation.
+macro_rules! metrics {
+    ($($key:ident $kind:ident $name:literal: $help:literal;)*) => {
+        $(const $key: Metric = Metric { name: $name, kind: stringify!($kind), help: $help };)*
+
+        #[cfg(test)]
+        const METRICS: &[Metric] = &[$($key),*];
+    };
+}
+
+metrics! {
+    CALLS_IN_FLIGHT gauge "ptc_calls_in_flight": "Programs that run or wait for tools.";
+    CALLS_QUEUED gauge "ptc_calls_queued": "Calls that wait for their turn.";
+    CALL_PERMITS gauge "ptc_call_permits": "Programs of one owner that may run.";
+    DRAINING gauge "ptc_draining": "1 while no new calls are taken.";
+    SESSIONS gauge "ptc_sessions": "Lisp sessions that are open.";
+    RESOURCES gauge "ptc_resources": "Results that are kept for reading.";
+    RESOURCE_BYTES gauge "ptc_resource_bytes": "Their bytes.";
+    STORE_UP gauge "ptc_store_up": "1 if the store takes changes.";
+    TICKETS_WAITING gauge "ptc_tickets_waiting": "Programs of the store that wait for a person.";
+    OUTCOMES_UNKNOWN gauge "ptc_outcomes_unknown": "Calls of the store without an answer.";
+    STORE_FAILURES counter "ptc_store_failures_total": "Answers that failed for the store.";
+    UPSTREAM_CALLS counter "ptc_upstream_calls_total": "Upstream calls of programs.";
+    UPSTREAM_ERRORS counter "ptc_upstream_errors_total": "Upstream calls that failed.";
+    CALLS counter "ptc_calls_total": "Answers by tool and reason.";
+    HTTP_SESSIONS gauge "ptc_http_sessions": "MCP sessions that are open.";
+    HTTP_CONNECTIONS gauge "ptc_http_connections": "Connections that are open.";
+    HTTP_DISPLACED counter "ptc_http_displaced_total": "Connections closed to make room.";
+    HTTP_REFUSED counter "ptc_http_refused_total": "Connections without room.";
+    HTTP_IN_FLIGHT gauge "ptc_http_in_flight": "Requests under way.";
+    HTTP_AUTH_FAILURES counter "ptc_http_auth_failures_total": "Requests without a right token.";
+    HTTP_RATE_LIMITED counter "ptc_http_rate_limited_total": "Requests of blocked addresses.";
+    HTTP_REQUESTS counter "ptc_http_requests_total": "Answers of the MCP endpoint by status.";
+}
+
 fn page(http: &Http, stored: Option<Option<StoreCounts>>, is_up: bool) -> String {
     let engine = http.engine.metrics();
     let mut page = MetricsPage { text: String::new(), instance: escaped(&http.options.http_instance_label) };
-    let (in_flight, queued) = (engine.in_flight as u64, engine.queued as u64);
-    page.one("ptc_calls_in_flight", "gauge", "Programs that run or wait for tools.", in_flight);
-    page.one("ptc_calls_queued", "gauge", "Calls that wait for their turn.", queued);
-    page.one("ptc_call_permits", "gauge", "Programs of one owner that may run.", engine.permits as u64);
-    page.one("ptc_draining", "gauge", "1 while no new calls are taken.", u64::from(engine.draining));
-    page.one("ptc_sessions", "gauge", "Lisp sessions that are open.", engine.sessions as u64);
-    page.one("ptc_resources", "gauge", "Results that are kept for reading.", engine.resources as u64);
-    page.one("ptc_resource_bytes", "gauge", "Their bytes.", engine.resource_bytes as u64);
+    page.one(&CALLS_IN_FLIGHT, engine.in_flight as u64);
+    page.one(&CALLS_QUEUED, engine.queued as u64);
+    page.one(&CALL_PERMITS, engine.permits as u64);
+    page.one(&DRAINING, u64::from(engine.draining));
+    page.one(&SESSIONS, engine.sessions as u64);
+    page.one(&RESOURCES, engine.resources as u64);
+    page.one(&RESOURCE_BYTES, engine.resource_bytes as u64);
     if stored.is_some() {
-        page.one("ptc_store_up", "gauge", "1 if the store takes changes.", u64::from(is_up));
+        page.one(&STORE_UP, u64::from(is_up));
     }
     if let Some(StoreCounts { tickets, unknown }) = stored.flatten() {
-        page.one("ptc_tickets_waiting", "gauge", "Programs of the store that wait for a person.", tickets);
-        page.one("ptc_outcomes_unknown", "gauge", "Calls of the store without an answer.", unknown);
+        page.one(&TICKETS_WAITING, tickets);
+        page.one(&OUTCOMES_UNKNOWN, unknown);
     }
-    let failures = engine.store_failures();
-    page.one("ptc_store_failures_total", "counter", "Answers that failed for the store.", failures);
-    page.one("ptc_upstream_calls_total", "counter", "Upstream calls of programs.", engine.upstream_calls);
-    page.one("ptc_upstream_errors_total", "counter", "Upstream calls that failed.", engine.upstream_errors);
+    page.one(&STORE_FAILURES, engine.store_failures());
+    page.one(&UPSTREAM_CALLS, engine.upstream_calls);
+    page.one(&UPSTREAM_ERRORS, engine.upstream_errors);
     let calls = engine.calls.iter().map(|call| {
         (format!(",tool=\"{}\",reason=\"{}\"", escaped(&call.tool), escaped(&call.reason)), call.count)
     });
-    page.many("ptc_calls_total", "counter", "Answers by tool and reason.", calls.collect());
-    page.one("ptc_http_sessions", "gauge", "MCP sessions that are open.", http.sessions.count() as u64);
+    page.many(&CALLS, calls.collect());
+    page.one(&HTTP_SESSIONS, http.sessions.count() as u64);
     let connections = http.connections.stats();
-    page.one("ptc_http_connections", "gauge", "Connections that are open.", connections.open as u64);
-    let displaced = connections.displaced;
-    page.one("ptc_http_displaced_total", "counter", "Connections closed to make room.", displaced);
-    page.one("ptc_http_refused_total", "counter", "Connections without room.", connections.refused);
-    page.one("ptc_http_in_flight", "gauge", "Requests under way.", http.counters.in_flight() as u64);
-    let failures = http.counters.auth_failures.load(Ordering::Relaxed);
-    page.one("ptc_http_auth_failures_total", "counter", "Requests without a right token.", failures);
-    let limited = http.counters.rate_limited.load(Ordering::Relaxed);
-    page.one("ptc_http_rate_limited_total", "counter", "Requests of blocked addresses.", limited);
+    page.one(&HTTP_CONNECTIONS, connections.open as u64);
+    page.one(&HTTP_DISPLACED, connections.displaced);
+    page.one(&HTTP_REFUSED, connections.refused);
+    page.one(&HTTP_IN_FLIGHT, http.counters.in_flight() as u64);
+    page.one(&HTTP_AUTH_FAILURES, http.counters.auth_failures.load(Ordering::Relaxed));
+    page.one(&HTTP_RATE_LIMITED, http.counters.rate_limited.load(Ordering::Relaxed));
     let by_status = http.counters.by_status.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let statuses = by_status.into_iter().map(|(status, count)| (format!(",status=\"{status}\""), count));
-    page.many(
-        "ptc_http_requests_total",
-        "counter",
-        "Answers of the MCP endpoint by status.",
-        statuses.collect(),
-    );
+    page.many(&HTTP_REQUESTS, statuses.collect());
     page.text
 }
 
@@ -155,11 +188,11 @@ struct MetricsPage {
 }
 
 impl MetricsPage {
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
-        self.many(name, kind, help, vec![(String::new(), value)]);
+    fn one(&mut self, metric: &Metric, value: u64) {
+        self.many(metric, vec![(String::new(), value)]);
     }
 
-    fn many(&mut self, name: &str, kind: &str, help: &str, rows: Vec<(String, u64)>) {
+    fn many(&mut self, Metric { name, kind, help }: &Metric, rows: Vec<(String, u64)>) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (labels, value) in rows {
             let _ = writeln!(self.text, "{name}{{instance=\"{}\"{labels}}} {value}", self.instance);
@@ -169,4 +202,46 @@ impl MetricsPage {
 
 fn escaped(label: &str) -> String {
     label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::engine::Reason;
+    use crate::events;
+
+    const PAGE: &str = include_str!("../../../../../docs/operations.md");
+
+    /// What stands in backquotes on the page and has a `_`, as names of lines and numbers have.
+    fn names() -> BTreeSet<&'static str> {
+        let is_name = |text: &&str| {
+            text.contains('_')
+                && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
+        PAGE.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).filter(is_name).collect()
+    }
+
+    #[test]
+    fn every_log_line_and_number_that_operators_read_of_is_there() {
+        /// What else is named there.
+        const OTHERS: [&str; 3] = ["lisp_task", "pg_amcheck", "pg_dump"];
+        let is_known = |name: &str| {
+            METRICS.iter().any(|metric| metric.name == name)
+                || events::all().any(|event| event.name == name || event.has(name))
+                || name == Reason::STORE.name
+                || OTHERS.contains(&name)
+        };
+        let names = names();
+        assert!(names.contains("ptc_store_up") && names.contains("store_down"), "{names:?}");
+        let unknown: Vec<_> = names.iter().filter(|name| !is_known(name)).collect();
+        assert!(unknown.is_empty(), "docs/operations.md names {unknown:?}, which are not there");
+    }
+
+    #[test]
+    fn operators_read_of_every_number() {
+        let untold: Vec<_> = METRICS.iter().filter(|metric| !names().contains(metric.name)).collect();
+        assert!(untold.is_empty(), "docs/operations.md lacks {untold:?}");
+    }
 }

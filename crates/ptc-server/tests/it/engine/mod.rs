@@ -1,5 +1,6 @@
 //! The engine, asked directly.
 
+mod again;
 mod approval;
 mod backing;
 mod check;

@@ -1,10 +1,13 @@
 //! People decide, models do not: what a model is offered and told about programs that wait.
 
-use ptc_server::engine::{By, Choice, Decided, Parts, Profile, Signals, Which};
+use std::sync::Arc;
+
+use ptc_server::engine::{By, Choice, Decided, Parts, Profile, Settings, Signals, Which};
 use ptc_server::options::ApprovalBy;
+use ptc_store::Store;
 use serde_json::{Value as Json, json};
 
-use super::approval::{World, put};
+use super::approval::{World, keys, put};
 use super::support::{anna, call, call_as, eval, object, patient};
 
 fn approve(id: &Json) -> Decided {
@@ -73,6 +76,46 @@ async fn what_came_of_a_program_is_told_to_its_owner_once_people_have_decided() 
         assert_eq!(object(&refused)["reason"], "args_error", "{refused:?}");
     }
     assert_eq!(world.seen(), ["put {\"n\":1}", "put {\"n\":2}"]);
+}
+
+/// Where models decide, one that lost the answer with the ticket gets it again, on whichever server, and is told that it decides.
+#[tokio::test]
+async fn who_asks_what_came_of_a_program_is_told_who_decides() {
+    let (world, store) = (World::default(), Arc::new(Store::open(":memory:").expect("a store")));
+    let server = async |approval_by, number: &str| {
+        let ticket_keys = keys(&[number]);
+        let parts = Parts { store: Some(store.clone()), ticket_keys, ..Parts::default() };
+        world.server(Settings { approval_by, ..patient(Profile::Structured) }, parts).await
+    };
+    let first = server(ApprovalBy::Model, "k1").await;
+    let waits = eval(&first, &put("1")).await;
+    let id = json!({"id": object(&waits)["id"]});
+    for engine in [&first, &server(ApprovalBy::Model, "k1").await] {
+        let asked = call(engine, "lisp_result", id.clone()).await;
+        let told = object(&asked);
+        assert_eq!(
+            (&told["status"], &told["message"]),
+            (&json!("approval_required"), &json!("nobody has decided yet"))
+        );
+        assert_eq!(
+            (&told["pending"], &told["expires_at"]),
+            (&object(&waits)["pending"], &object(&waits)["expires_at"])
+        );
+        let feedback = told["feedback"].as_str().expect("feedback");
+        assert!(feedback.contains("You decide") && !feedback.contains("A person decides"), "{feedback}");
+    }
+    let person = call(&*server(ApprovalBy::Person, "k1").await, "lisp_result", id.clone()).await;
+    assert!(person.text().contains("A person decides") && !person.text().contains("ptct1_"), "{person:?}");
+    let unopened = call(&*server(ApprovalBy::Model, "k2").await, "lisp_result", id.clone()).await;
+    let told = object(&unopened);
+    assert!(
+        told["ticket"].is_null() && unopened.text().contains("on the server that it came from"),
+        "{told}"
+    );
+    let again = call(&first, "lisp_result", id).await;
+    let ticket = object(&again)["ticket"].clone();
+    let done = call(&first, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(object(&done)["result"], "user=> {:n 1}", "{done:?}");
 }
 
 #[tokio::test]

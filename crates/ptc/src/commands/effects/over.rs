@@ -1,10 +1,10 @@
-//! `ptc effects --done` and `--settled`: calls that are over, for whoever asks what was done.
+//! `ptc effects --done` and `--settled`: calls that are over, for whoever asks what was done, or settles one twice.
 
 use ptc_host::called_at;
 use ptc_store::effects::{OverCall, WasFound};
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, WhichCalls, journals, owner_and_key, print, whose};
+use super::{JournalPlace, OpenedJournals, WhichCalls, journals, owner_and_key, print, whose};
 use crate::agents::grouped;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -43,6 +43,25 @@ pub fn list(
     }
     print(&lines)?;
     Ok(journals.outcome())
+}
+
+/// How a call was settled last whose identity begins like this, for whoever settles it once more.
+pub fn settled(journals: &OpenedJournals, identity: &str) -> anyhow::Result<Option<String>> {
+    let mut last: Option<OverCall> = None;
+    for opened in journals.all.iter().filter(|_| !identity.is_empty()) {
+        let settled = opened.journal.effects().settled()?;
+        let meant = |call: &OverCall| call.identity.starts_with(identity) && opened.has(&call.scope);
+        last = settled.into_iter().filter(meant).chain(last).max_by_key(|call| call.ended_ms);
+    }
+    Ok(last.map(|call| {
+        let (at, what) =
+            (call.ended_ms.map(called_at).unwrap_or_default(), finding(&call).unwrap_or_default());
+        let note = call.note.as_deref().unwrap_or_default();
+        let OverCall { identity, server, tool, .. } = &call;
+        plain(&format!(
+            "{identity} {server}/{tool} has no answer to be settled: it was settled {at}, {what}: {note}"
+        ))
+    }))
 }
 
 /// What a person found, in a word.

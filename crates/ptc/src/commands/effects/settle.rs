@@ -6,7 +6,7 @@ use ptc_store::effects::{EffectError, Finding, Gap};
 use ptc_store::requests::Stands;
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, Listed, WhichCalls, gaps, journals, print};
+use super::{JournalPlace, Listed, OpenedJournals, WhichCalls, gaps, journals, over, print};
 use crate::agents::several;
 use crate::exit::Outcome;
 use crate::terminal::plain;
@@ -84,7 +84,7 @@ impl Settle {
             bail!("`{note}` is the identity of a call and not what you found; write {ONE}");
         }
         let lines = match meant {
-            Meant::One { identity, note } => vec![one(&gaps, identity, &finding, note)?],
+            Meant::One { identity, note } => vec![one(&journals, &gaps, identity, &finding, note)?],
             Meant::All { note } => {
                 let meant = |listed: &&Listed| self.which.has(&listed.gap.server, listed.gap.begun_ms);
                 all(gaps.iter().filter(meant), &finding, note)?
@@ -119,12 +119,21 @@ impl Settle {
 const NOT_LISTED: &str = "`ptc effects` lists them. Calls of missions on Restate cannot be settled: their programs were told \
                           that the outcome is unknown, and have gone on";
 
-fn one(gaps: &[Listed], identity: &str, finding: &Finding, note: &str) -> anyhow::Result<String> {
+fn one(
+    journals: &OpenedJournals,
+    gaps: &[Listed],
+    identity: &str,
+    finding: &Finding,
+    note: &str,
+) -> anyhow::Result<String> {
     let mut alike = gaps.iter().filter(|listed| listed.gap.identity.starts_with(identity));
     let listed = match (alike.next(), alike.next()) {
         (Some(found), None) if !identity.is_empty() => found,
         (Some(_), _) => bail!("more than one call begins with `{identity}`; write more of it"),
-        (None, _) => bail!("no call without an answer begins with `{identity}`; {NOT_LISTED}"),
+        (None, _) => match over::settled(journals, identity)? {
+            Some(before) => bail!("{before}; `ptc effects --settled` lists what was found"),
+            None => bail!("no call without an answer begins with `{identity}`; {NOT_LISTED}"),
+        },
     };
     match settled(listed, finding, note)? {
         Some(line) => Ok(line),
