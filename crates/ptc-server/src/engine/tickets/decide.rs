@@ -11,6 +11,7 @@ use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 
 use super::super::api::{Approval, Args, CallError, Caller, Content, Reply, Signals};
+use super::super::args;
 use super::super::audit::{self, AuditLine, AuditNote};
 use super::super::debug::CallFacts;
 use super::super::eval::Ran;
@@ -341,7 +342,7 @@ impl Engine {
         });
         let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = self.pool.run(self.owned(program, caller, &permit));
-        let waited = evaluate::wait(running, self.settings.program_timeout, signals, &calls).await;
+        let waited = evaluate::wait(running, signals, &calls).await;
         let outcome = waited.map_err(ResumeError::Call)?;
         execution.end(&outcome);
         recorded.end(&outcome).await;
@@ -356,8 +357,11 @@ impl Engine {
 impl Engine {
     /// `lisp_result`: what came of a program that waited, or that it still does.
     pub(in super::super) async fn result_of(&self, caller: &Caller, mut args: Args) -> Answered {
-        let (Some(Json::String(id)), true) = (args.remove("id"), args.is_empty()) else {
-            return wrong("give `id`, which came with approval_required, and nothing else");
+        if let Err(message) = args::known(&args, &["id"], &[]) {
+            return wrong(&message);
+        }
+        let Some(Json::String(id)) = args.remove("id") else {
+            return wrong("give `id`, which came with approval_required");
         };
         match self.followed(caller, id).await {
             Followed::Waits(id, waiting) => self.still_waits(&id, &waiting),
