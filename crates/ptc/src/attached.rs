@@ -142,19 +142,32 @@ impl AttachedUpstreams {
         tools: &Tools,
         note: &mut dyn FnMut(String),
     ) -> Result<Manifest, Vec<Error>> {
-        let before = machine.check_all(source)?;
         let context = self.context();
-        self.tokio.block_on(context.look_up(&before));
+        // What a program calls that cannot be read is not known: then it is the servers whose names stand in it.
+        let addressed = |context: &RunContext| {
+            let servers = context.catalog().addressed(source).into_iter();
+            let unlisted = servers.filter(|server| server.tools.is_none());
+            unlisted.map(|server| server.name.clone()).collect::<Vec<String>>()
+        };
+        match machine.check_all(source) {
+            Ok(before) => self.tokio.block_on(context.look_up(&before)),
+            Err(_) => self.tokio.block_on(context.list(&addressed(&context))),
+        }
         // What programs may name is fixed when a run begins, so the servers are asked anew.
         machine.set_servers(context.grant(tools.clone()).servers());
-        let manifest = machine.check_all(source)?;
-        let (catalog, planned) = (context.catalog(), plan(&manifest, &context.catalog(), &self.policy));
-        for server in unlisted(&planned) {
+        let checked = machine.check_all(source);
+        let away = match &checked {
+            Ok(manifest) => unlisted(&plan(manifest, &context.catalog(), &self.policy)).into_iter().collect(),
+            Err(_) => addressed(&context),
+        };
+        for server in away {
             let states = self.runtime.states();
             let why = states.into_iter().find(|state| state.name == server).and_then(|state| state.fault);
             let why = why.map_or_else(|| "it did not list its tools".to_owned(), |fault| fault.to_string());
             note(format!("upstream '{server}' cannot be used, so its tools are not checked: {why}"));
         }
+        let manifest = checked?;
+        let (catalog, planned) = (context.catalog(), plan(&manifest, &context.catalog(), &self.policy));
         let wrong: Vec<Error> = nowhere(&planned, &catalog)
             .into_iter()
             .map(|each| {

@@ -23,13 +23,20 @@ impl Machine {
     }
 
     /// The same, with all mistakes that can be told at once, in the order in which they stand in the program. Text that
-    /// cannot be read has one.
+    /// cannot be read has one. A call that cannot work is a mistake, as it is when the program is loaded.
     pub fn check_all(&mut self, source: &str) -> Result<Manifest, Vec<Error>> {
-        self.check(source).map_err(|first| match self.all_mistakes(source) {
+        let first = match self.check(source) {
+            Ok(manifest) => match manifest.failing() {
+                Some(error) => error.clone(),
+                None => return Ok(manifest),
+            },
+            Err(error) => error,
+        };
+        match self.all_mistakes(source) {
             // It is wrong with something else than its forms.
-            found if found.is_empty() => vec![first],
-            found => found,
-        })
+            found if found.is_empty() => Err(vec![first]),
+            found => Err(found),
+        }
     }
 
     /// Whether the result of the program that ended is what `doc`, `dir`, `apropos` or another such function told. The

@@ -160,6 +160,22 @@ fn what_the_world_cannot_answer_is_nil_and_what_the_program_got_wrong_is_raised(
 }
 
 #[test]
+fn what_the_world_found_and_did_not_tell_is_counted() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_discovery(true);
+    for (load, more) in [(true, 5), (true, 0), (false, 5)] {
+        machine.load(&format!("(apropos \"zebra\" {{:limit 2 :load {load}}})")).expect("it compiles");
+        let Step::Calls(calls) = machine.run(u64::MAX) else { panic!("it asks") };
+        let told = json!({"found": ["zoo/feed - Feeds", "zoo/clean - Cleans"], "more": more, "most": 4_000});
+        machine.answer(calls[0].id, Answer::Value(told)).expect("it waits");
+        assert!(matches!(machine.run(u64::MAX), Step::Done(_)));
+        let last = format!("… {more} more: (apropos \\\"zebra\\\" {{:limit {}}})", 2 + more);
+        assert_eq!(machine.value().contains(&last), more > 0, "{}", machine.value());
+        assert_eq!(machine.value().contains("more"), more > 0, "{}", machine.value());
+    }
+}
+
+#[test]
 fn a_tool_named_servers_is_a_tool() {
     let mut machine = Machine::new(Limits::default());
     machine.set_tools(["servers".to_owned()]);

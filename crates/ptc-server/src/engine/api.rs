@@ -62,13 +62,11 @@ impl Caller {
     }
 }
 
-/// How far a call is.
+/// How far a call is. There is no total: how much a program has to do shows only when it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Milliseconds since the call began; grows with every report.
     pub progress: f64,
-    /// When the call is given up, in the same unit.
-    pub total: Option<f64>,
     /// What it does at the moment.
     pub message: String,
 }

@@ -7,7 +7,7 @@ use super::api::Args;
 use super::context::Context;
 use super::schema::OutputSchema;
 use super::settings::Settings;
-use super::text::json_type;
+use super::text::{cut, json_type};
 
 /// A program to run, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,20 @@ impl EvalArgs {
             schema: output_schema(args.get("output_schema"))?,
         })
     }
+}
+
+/// Refuses arguments that a tool does not have, with the one that may have been meant: a model that is answered as if it had
+/// not given one cannot tell. `also` are those that are taken, or refused in words of their own, and not offered. What begins
+/// with `_` is a note of the client.
+pub fn known(args: &Args, offered: &[&str], also: &[&str]) -> Result<(), String> {
+    /// Bytes of a name.
+    const NAME: usize = 40;
+    let is_known = |key: &str| key.starts_with('_') || offered.contains(&key) || also.contains(&key);
+    let Some(key) = args.keys().find(|key| !is_known(key)) else { return Ok(()) };
+    let meant = ptc_upstream::config::closest(key, offered.iter().copied());
+    let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let are = if offered.len() == 1 { "is" } else { "are" };
+    Err(format!("unknown argument `{}`; {meant}there {are} {}", cut(key, NAME), offered.join(", ")))
 }
 
 /// The text of a program.

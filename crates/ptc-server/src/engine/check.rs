@@ -22,7 +22,8 @@ type Checked = Result<Manifest, Vec<Error>>;
 
 impl Engine {
     pub(super) async fn check(&self, caller: &Caller, mut given: Args) -> Answered {
-        let source = match args::program(given.remove("program"), &self.settings) {
+        let known = args::known(&given, &["program"], &[]);
+        let source = match known.and_then(|()| args::program(given.remove("program"), &self.settings)) {
             Ok(source) => source,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
@@ -32,7 +33,12 @@ impl Engine {
             Ok(manifest) => self.report(caller, &manifest, &source),
             Err(errors) => {
                 let errors: Vec<Json> = errors.iter().map(|error| described(error, &source)).collect();
-                json!({"status": "ok", "valid": false, "errors": errors})
+                let mut object = json!({"status": "ok", "valid": false, "errors": errors});
+                let warnings = self.absent_beside(caller, &source);
+                if !warnings.is_empty() {
+                    object["warnings"] = warnings.into();
+                }
+                object
             }
         };
         self.redactor.redact_json(&mut object);
@@ -61,6 +67,18 @@ impl Engine {
         let outcome = self.pool.run(program).await;
         let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
         found.unwrap_or_else(|| outcome.result.map(|_| Manifest::default()).map_err(|error| vec![error]))
+    }
+
+    /// The servers that a program with mistakes seems to call and that are not there now, as warnings: whoever mends the
+    /// mistakes need not find that out afterwards.
+    fn absent_beside(&self, caller: &Caller, source: &str) -> Vec<Json> {
+        let catalog = self.catalog(caller).unwrap_or_default();
+        catalog
+            .addressed(source)
+            .iter()
+            .filter(|server| is_absent(server))
+            .map(|server| away(server))
+            .collect()
     }
 
     /// The effects of a program without mistakes, as far as its caller may see them.
@@ -130,9 +148,10 @@ fn worst(uses: &[PlannedUse]) -> &'static str {
     }
 }
 
-/// A call of something that does not exist, as a warning.
+/// A call of something that does not exist, as a warning: where the program may catch what comes of it, or the server has tools
+/// that it must not use.
 fn warning(nowhere: &Nowhere, source: &str) -> Json {
-    let mut object = json!({"reason": nowhere.reason, "message": nowhere.message});
+    let mut object = json!({"reason": nowhere.reason, "message": format!("{}; the call fails where it is reached", nowhere.message)});
     place(&mut object, nowhere.place, source);
     object["fix"] = nowhere.fix.as_str().into();
     object
@@ -145,10 +164,11 @@ fn absent(uses: &[PlannedUse], catalog: &Catalog) -> Vec<Json> {
         fixed.filter_map(|planned| planned.target.split_once('/')).map(|(server, _)| server.to_owned());
     let named: BTreeSet<String> = named_unlisted(uses).into_iter().chain(fixed).collect();
     let servers = named.iter().filter_map(|name| catalog.server(name));
-    servers
-        .filter(|server| server.tools.is_none() || server.down.is_some())
-        .map(|server| away(server))
-        .collect()
+    servers.filter(|server| is_absent(server)).map(|server| away(server)).collect()
+}
+
+fn is_absent(server: &Server) -> bool {
+    server.tools.is_none() || server.down.is_some()
 }
 
 /// A server that is not there now, as a warning.

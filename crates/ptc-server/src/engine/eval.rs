@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::again::{self, Basis};
 use super::api::{Args, Caller, Signals};
-use super::args::EvalArgs;
+use super::args::{self, EvalArgs};
 use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
 use super::payload::{Payload, Upstream, answer_bytes, result_line, upstream_summary};
 use super::reason::Reason;
@@ -39,7 +39,9 @@ pub struct Ran {
 impl Engine {
     pub(super) async fn eval(&self, caller: &Caller, mut args: Args, signals: &Signals) -> Handled {
         let schema = args.get("output_schema").filter(|schema| !schema.is_null()).cloned();
-        let args = match EvalArgs::read(&mut args, &self.settings) {
+        // The old argument has a message of its own.
+        let known = args::known(&args, &["program", "context", "output_schema"], &["signature"]);
+        let args = match known.and_then(|()| EvalArgs::read(&mut args, &self.settings)) {
             Ok(args) => args,
             Err(message) => return Ok(self.shaped(&args_error(message))),
         };
@@ -84,7 +86,7 @@ impl Engine {
             Some(outcome) => outcome,
             None => {
                 let running = self.pool.run(self.owned(program, caller, &permit));
-                evaluate::wait(running, self.settings.program_timeout, signals, &calls).await?
+                evaluate::wait(running, signals, &calls).await?
             }
         };
         execution.end(&outcome);

@@ -189,7 +189,6 @@ const REPORTS: Duration = Duration::from_millis(500);
 /// Waits for a program, or for a run that has several, reports progress, and stops it when nobody wants it any more.
 pub async fn wait<T>(
     running: impl Future<Output = T>,
-    timeout: Duration,
     signals: &Signals,
     calls: &Calls,
 ) -> Result<T, CallError> {
@@ -208,18 +207,16 @@ pub async fn wait<T>(
             biased;
             () = signals.cancel.cancelled() => return Err(CallError::Cancelled),
             outcome = &mut running => return Ok(outcome),
-            _ = ticks.tick() => report(signals, started, timeout, calls),
+            _ = ticks.tick() => report(signals, started, calls),
         }
     }
 }
 
-fn report(signals: &Signals, started: Instant, timeout: Duration, calls: &Calls) {
+fn report(signals: &Signals, started: Instant, calls: &Calls) {
     let Some(to) = &signals.progress else { return };
-    let milliseconds = |duration: Duration| duration.as_millis() as f64;
     // A client that is gone cancels the call by other means.
     let _ = to.send(Progress {
-        progress: milliseconds(started.elapsed()),
-        total: Some(milliseconds(timeout)),
+        progress: started.elapsed().as_millis() as f64,
         message: calls.context().and_then(RunContext::under_way).map_or_else(running, |calls| told(&calls)),
     });
 }
@@ -228,12 +225,13 @@ fn running() -> String {
     "the program is running".to_owned()
 }
 
-/// Which call is waited for, and how many are done. Names are the program's until their server is asked.
+/// Which call is waited for, how many are done and how many are under way. How many there will be, nobody knows. Names are the program's until their server is asked.
 fn told(calls: &UnderWay) -> String {
     /// Characters of a call.
     const NAME: usize = 100;
     let (name, _) = super::text::cut_chars(&calls.call, NAME);
-    format!("{} ({} of {} done)", visible(name), calls.done, calls.made)
+    let open = if calls.open > 0 { format!(", {} under way", calls.open) } else { String::new() };
+    format!("{} ({} done{open})", visible(name), calls.done)
 }
 
 /// Reads an outcome. Secrets are covered before anything is cut, so that no part of one is left.

@@ -8,7 +8,7 @@ use super::settings::Profile;
 
 /// Arguments of `lisp_eval`.
 pub fn eval_input() -> Json {
-    json!({"type": "object", "properties": program_properties(), "required": ["program"]})
+    closed(program_properties(), &["program"])
 }
 
 fn program_properties() -> Json {
@@ -136,11 +136,7 @@ pub fn error_properties() -> Json {
 
 /// Arguments of `lisp_check`.
 pub fn check_input() -> Json {
-    json!({
-        "type": "object",
-        "properties": {"program": {"type": "string"}},
-        "required": ["program"],
-    })
+    closed(json!({"program": {"type": "string"}}), &["program"])
 }
 
 /// The answer of `lisp_check`. It stands in every list of tools, so what errors have besides is left out.
@@ -166,9 +162,8 @@ pub fn check_output() -> Json {
 
 /// Arguments of `lisp_task`.
 pub fn task_input() -> Json {
-    json!({
-        "type": "object",
-        "properties": {
+    closed(
+        json!({
             "task": {"type": "string", "description": "What to find out or do, in plain words."},
             "context": {"type": "object", "additionalProperties": true, "description": "Data for the task."},
             "constraints": {
@@ -178,9 +173,9 @@ pub fn task_input() -> Json {
                     "preferred_fields": {"type": "array", "items": {"type": "string"}},
                 },
             },
-        },
-        "required": ["task"],
-    })
+        }),
+        &["task"],
+    )
 }
 
 /// The answer of `lisp_task`.
@@ -216,17 +211,16 @@ pub fn task_output() -> Json {
 
 /// Arguments of `lisp_debug`.
 pub fn debug_input() -> Json {
-    json!({
-        "type": "object",
-        "properties": {
+    closed(
+        json!({
             "op": {"enum": ["stats", "recent", "get"]},
             "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 20},
             "since_seconds": {"type": "integer", "minimum": 1, "maximum": 86_400},
             "errors_only": {"type": "boolean", "default": false},
             "request_id": {"type": "string", "maxLength": 256, "description": "Needed for get."},
-        },
-        "required": ["op"],
-    })
+        }),
+        &["op"],
+    )
 }
 
 /// An object with these properties and no others.

@@ -309,13 +309,12 @@ async fn report(
     peer: rmcp::Peer<RoleServer>,
 ) {
     let mut last = f64::NEG_INFINITY;
-    while let Some(Progress { progress, total, message }) = reports.recv().await {
+    while let Some(Progress { progress, message }) = reports.recv().await {
         if progress <= last {
             continue;
         }
         last = progress;
-        let mut param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
-        param.total = total;
+        let param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
         if peer.notify_progress(param).await.is_err() {
             return;
         }

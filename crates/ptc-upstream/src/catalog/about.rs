@@ -78,13 +78,19 @@ impl Server {
         }
     }
 
-    /// The names of tools that tell most, in at most so many characters: each of them has a word that those before it
-    /// have not. `…` stands for the others.
+    /// The names of all tools if so many characters have room for them, else of those that tell most: each of them has a word
+    /// that those before it have not. `…` stands for the others.
     pub(super) fn telling_tools(&self, most: usize) -> String {
         let listed = self.listed();
         let names = listed.iter().take(LOOKED_AT).map(|tool| tool.def.name.as_str());
         let names: Vec<&str> =
             names.filter(|name| is_plain(name) && name.len() + REST.len() <= most).collect();
+        if names.len() == listed.len() {
+            let all = names.join(", ");
+            if all.chars().count() <= most {
+                return all;
+            }
+        }
         let mut seen: BTreeSet<String> = words(&self.name).collect();
         let mut chosen: Vec<&str> = Vec::new();
         let mut chars = REST.len();
@@ -110,9 +116,11 @@ impl Server {
 /// What stands for tools that are not named.
 const REST: &str = ", …";
 
-/// Whether a name may stand among others: short, and of characters that every reader sees.
+/// Whether a name may stand among others: short, and of characters that the protocol allows. Others could be taken for words of
+/// ours, or for the end of what they stand in.
 fn is_plain(name: &str) -> bool {
-    name.len() <= NAME && name.chars().all(|c| c.is_ascii_graphic())
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
+    !name.is_empty() && name.len() <= NAME && name.chars().all(is_usual)
 }
 
 /// The words of a name for what a tool works on, which follow the verb that it begins with.
@@ -192,14 +200,25 @@ mod tests {
         let memory = server("memory", "", &[], &tools);
         assert_eq!(
             memory.telling_tools(80),
+            "create_entities, delete_entities, create_relations, add_observations, read_graph"
+        );
+        assert_eq!(
+            memory.telling_tools(75),
             "create_entities, create_relations, add_observations, read_graph, …"
         );
         assert_eq!(memory.telling_tools(40), "create_entities, create_relations, …");
         assert_eq!(memory.telling_tools(5), "");
-        assert_eq!(server("time", "", &[], &[("convert_time", ""), ("now", "")]).telling_tools(40), "now, …");
+        let time = server("time", "", &[], &[("convert_time", ""), ("now", "")]);
+        assert_eq!(time.telling_tools(40), "convert_time, now");
+        assert_eq!(time.telling_tools(12), "now, …");
         assert_eq!(server("s", "", &[], &[("look", "")]).telling_tools(40), "look");
         assert_eq!(server("fetch", "", &[], &[("fetch", "")]).telling_tools(40), "fetch");
-        let hostile = server("s", "", &[], &[("a\nb", ""), (&"x".repeat(500), ""), ("getUserName", "")]);
+        let hostile = server(
+            "s",
+            "",
+            &[],
+            &[("a\nb", ""), ("</prints>", ""), (&"x".repeat(500), ""), ("getUserName", "")],
+        );
         assert_eq!(hostile.telling_tools(80), "getUserName, …");
     }
 

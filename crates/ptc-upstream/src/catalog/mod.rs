@@ -2,7 +2,7 @@
 //!
 //! `types.rs` words schemas, `bounds.rs` what they say beside types and `shaper.rs` what is inside them; `keys.rs` writes names,
 //! `together.rs` takes parts together, `example/` makes values that fit, `doc.rs` describes a tool or a server, `about.rs`
-//! says what a server is for, `text.rs` is what tool descriptions carry.
+//! says what a server is for, `mention.rs` finds servers in the text of programs, `text.rs` is what tool descriptions carry.
 
 mod about;
 mod bounds;
@@ -11,6 +11,7 @@ mod doc;
 mod doc_tests;
 mod example;
 mod keys;
+mod mention;
 mod nested;
 mod shaper;
 mod text;
@@ -30,6 +31,7 @@ pub(crate) use self::about::{purpose, shortened};
 pub(crate) use self::doc::AS_FUNCTION;
 pub use self::doc::{doc, quoted, server_doc};
 pub(crate) use self::keys::key as types_key;
+pub use self::mention::mentions;
 pub use self::text::{CatalogMode, CatalogText, units};
 pub use self::types::{Argument, arguments, result_type, type_name};
 use crate::client::About;

@@ -85,14 +85,16 @@ impl CatalogText {
 
 /// How much is shown of what each server is for, as much as fits.
 const WIDTHS: [usize; 8] = [80, 64, 48, 40, 32, 24, 16, 0];
+/// How much is shown of the names of tools of one that nobody describes, before less is said of all.
+const NAMES: [usize; 3] = [800, 400, 200];
 /// More than this is not spent on what servers are for: all that is sent of a catalog is read with every request.
 const ENOUGH: usize = 900;
 
 /// The servers with as much of each as fits, then their names, then as many names as fit.
 fn servers(catalog: &Catalog, most: usize) -> String {
-    let lines = |width: usize| {
+    let lines = |(width, names): (usize, usize)| {
         let lines = catalog.servers().iter().map(|server| {
-            let heading = heading(server, width, true);
+            let heading = heading(server, width, names);
             match (&server.tools, &server.down) {
                 (Some(_), None) => heading,
                 (_, Some(why)) => format!("{heading} ({})", is_down(why, width)),
@@ -105,7 +107,8 @@ fn servers(catalog: &Catalog, most: usize) -> String {
     };
     // With so many servers not even a line each has room.
     let few = catalog.servers().len() <= most / 4;
-    let described = few.then(|| WIDTHS.into_iter().map(lines).find(|text| units(text) <= most.min(ENOUGH)));
+    let steps = NAMES.map(|names| (WIDTHS[0], names)).into_iter().chain(WIDTHS.map(|width| (width, width)));
+    let described = few.then(|| steps.map(lines).find(|text| units(text) <= most.min(ENOUGH)));
     described.flatten().unwrap_or_else(|| names(catalog, most))
 }
 
@@ -167,7 +170,7 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
     let mut text = HEADING.to_owned();
     let mut warnings = Vec::new();
     for server in catalog.servers() {
-        let mut lines = vec![heading(server, WIDTHS[0], false)];
+        let mut lines = vec![heading(server, WIDTHS[0], 0)];
         match &server.tools {
             Some(tools) if !tools.is_empty() => {
                 lines.push("  Tools:".to_owned());
@@ -198,12 +201,12 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
 }
 
 /// `- fs: Filesystem MCP server. 2 tools. files.`, or with `- memory: 9 tools: create_entities, read_graph, …` the tools that
-/// tell most in place of a description, if they are wanted.
-fn heading(server: &Server, width: usize, tools: bool) -> String {
+/// tell most in place of a description, in so many characters of `names`.
+fn heading(server: &Server, width: usize, names: usize) -> String {
     let cut = |text: &str| if width == 0 { String::new() } else { one_line(text, width) };
     let description = if width == 0 { String::new() } else { server.said(width) };
-    let named = match tools && description.is_empty() {
-        true => server.telling_tools(width),
+    let named = match names > 0 && description.is_empty() {
+        true => server.telling_tools(names),
         false => String::new(),
     };
     let count = server.tools.as_ref().map(|tools| match tools.len() {
@@ -308,6 +311,21 @@ Configured upstream MCP servers:
             "Configured upstream MCP servers:\n- memory: 2 tools: create_entities, read_graph."
         );
         assert_eq!(text(CatalogMode::Lazy, &Catalog::default()), "");
+    }
+
+    #[test]
+    fn every_tool_of_a_server_that_nobody_describes_is_named_where_there_is_room() {
+        let time = server("time", "", &[], &[("get_current_time", "Now"), ("convert_time", "Converts")]);
+        let shown = text(CatalogMode::Lazy, &Catalog::new([time]));
+        assert_eq!(shown, format!("{HEADING}\n- time: 2 tools: get_current_time, convert_time."));
+        let names: Vec<String> = (0..12).map(|at| format!("make_thing_{at:02}")).collect();
+        let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let many = text(CatalogMode::Lazy, &Catalog::new([server("maker", "", &[], &tools)]));
+        assert!(names.iter().all(|name| many.contains(name)), "{many}");
+        // Of many servers each has less, and all have a line.
+        let all = Catalog::new((0..16).map(|at| server(&format!("maker{at}"), "", &[], &tools)));
+        let shown = text(CatalogMode::Lazy, &all);
+        assert!(shown.matches(", …").count() == 16 && units(&shown) <= ENOUGH, "{shown}");
     }
 
     /// Sixteen servers with short names, and two hundred with the longest.

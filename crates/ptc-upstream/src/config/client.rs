@@ -49,6 +49,10 @@ const WITHOUT_MEANING: &[&str] = &[
     "version",
 ];
 
+/// Keys that say how a server is reached, and keys for its address.
+const TYPES: &[&str] = &["type", "transport", "transportType"];
+const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl"];
+
 /// Settings of ours that may stand beside those of a client.
 const OUR_KEYS: &[&str] =
     &["approval", "call_timeout_ms", "handshake_timeout_ms", "inherit_env", "unset_variables"];
@@ -103,17 +107,18 @@ pub fn config(servers: Map<String, Json>, base: &Path) -> Result<Config, ConfigE
     let mut reader = Reader::new(base);
     let mut problems = Vec::new();
     for (given, own) in clashes(&servers) {
-        reader.set_aside(given, vec![own.clone()]);
+        reader.set_aside(given, servers.get(given).is_some_and(is_far), vec![own.clone()]);
         problems.push(own);
     }
     for (given, entry) in servers {
+        let is_far = is_far(&entry);
         let upstream = reader.server(&given, entry);
         let own = std::mem::take(&mut reader.problems);
         match own.is_empty() {
             true => reader.config.upstreams.extend(upstream),
             false => {
                 problems.extend(own.iter().cloned());
-                reader.set_aside(&given, own);
+                reader.set_aside(&given, is_far, own);
             }
         }
     }
@@ -238,13 +243,13 @@ impl<'b> Reader<'b> {
 
     /// Keeps the place of a server that cannot be used, so that programs are told why it is not there. One without a name
     /// that programs could use has none.
-    fn set_aside(&mut self, given: &str, problems: Vec<Problem>) {
+    fn set_aside(&mut self, given: &str, is_far: bool, problems: Vec<Problem>) {
         let name = plain_name(given);
         if name_fault(&name).is_some() {
             return;
         }
         if self.config.upstream(&name).is_none() {
-            self.config.upstreams.push(nothing(name.clone()));
+            self.config.upstreams.push(nothing(name.clone(), is_far));
         }
         self.config.unusable.entry(name).or_default().extend(problems);
     }
@@ -320,9 +325,9 @@ impl<'b> Reader<'b> {
     }
 
     fn reach(&mut self, entry: &mut Entry) -> Option<Reach> {
-        let word = self.text(entry, &["type", "transport", "transportType"]);
+        let word = self.text(entry, TYPES);
         let has = |key: &str| entry.fields.contains_key(key);
-        let is_far = || has("url") || has("httpUrl") || has("serverUrl");
+        let is_far = || ADDRESSES.iter().any(|key| has(key));
         Some(match word.as_deref() {
             Some("stdio" | "local") => Reach::Stdio,
             Some("http" | "streamable-http" | "streamable_http" | "streamableHttp" | "remote") => Reach::Http,
@@ -477,7 +482,7 @@ impl<'b> Reader<'b> {
     }
 
     fn http(&mut self, entry: &mut Entry, ours: &Ours, legacy_sse: bool) -> Option<HttpConfig> {
-        let Some((key, value)) = entry.take(&["url", "httpUrl", "serverUrl"]) else {
+        let Some((key, value)) = entry.take(ADDRESSES) else {
             self.problem(entry.place("url"), "is missing", "add \"url\": \"https://example.com/mcp\"");
             return None;
         };
@@ -783,16 +788,43 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The upstream of a server that cannot be started.
-fn nothing(name: String) -> UpstreamConfig {
-    let transport = TransportConfig::Stdio(StdioConfig {
-        command: Template::from(""),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        inherit_env: false,
-        directory: None,
-        handshake_timeout: Duration::from_millis(STDIO_HANDSHAKE_MS),
-    });
+/// Whether the entry of a server is meant for one that is reached over HTTP, whatever is wrong with it.
+fn is_far(entry: &Json) -> bool {
+    let text = |key: &&str| entry.get(*key).and_then(Json::as_str);
+    let has = |key: &str| entry.get(key).is_some();
+    match TYPES.iter().find_map(text) {
+        Some("stdio" | "local") => false,
+        Some(_) => !has("command"),
+        None => !has("command") && ADDRESSES.iter().any(|key| has(key)),
+    }
+}
+
+/// The upstream of a server that cannot be started, of the kind that is meant.
+fn nothing(name: String, is_far: bool) -> UpstreamConfig {
+    let nowhere = is_far.then(|| Url::parse("http://nowhere.invalid/").ok()).flatten();
+    let transport = match nowhere {
+        Some(url) => TransportConfig::Http(HttpConfig {
+            endpoint: Endpoint {
+                url,
+                auth: Vec::new(),
+                static_headers: Vec::new(),
+                connect_timeout: Duration::from_millis(CONNECT_MS),
+                request_timeout: Duration::from_millis(request_ms(None)),
+                allow_insecure_http: false,
+                allow_insecure_auth: false,
+            },
+            handshake_timeout: Duration::from_millis(HTTP_HANDSHAKE_MS),
+            legacy_sse: false,
+        }),
+        None => TransportConfig::Stdio(StdioConfig {
+            command: Template::from(""),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            inherit_env: false,
+            directory: None,
+            handshake_timeout: Duration::from_millis(STDIO_HANDSHAKE_MS),
+        }),
+    };
     UpstreamConfig {
         name,
         description: None,

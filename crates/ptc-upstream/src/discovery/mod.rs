@@ -192,9 +192,12 @@ pub fn answer(
             Reply::Found(fitted(catalog.servers().iter().map(summary), most).into())
         }
         Question::Apropos { query, limit, load } => {
-            let lines = search::apropos(catalog, query, *limit, *load, away).into_iter();
+            let (lines, more) = search::apropos(catalog, query, *limit, *load, away);
+            let all = lines.len();
+            let found = fitted(lines.into_iter().map(Json::String), most);
+            let more = more + all - found.len();
             // The machine adds what it knows itself, within the same bytes.
-            Reply::Found(json!({"found": fitted(lines.map(Json::String), most), "most": most}))
+            Reply::Found(json!({"found": found, "more": more, "most": most}))
         }
         Question::Dir { server, limit, offset } => match find_server(catalog, server) {
             Ok(server) => dir(server, away, *limit, *offset, most),

@@ -98,17 +98,19 @@ fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut IndexEn
 
 /// The first lines for a question: tools that fit, best first, then servers whose tools are not known yet. Where nothing fits,
 /// one line that says so and names the servers; one that is down or being started is no reason to leave that line out, and
-/// comes behind it. With `only_tools` tools alone, and which servers were not there to be asked.
+/// comes behind it. With `only_tools` tools alone, and which servers were not there to be asked. The number is that of tools
+/// that fit, too, and have no line.
 pub fn apropos(
     catalog: &Catalog,
     question: &str,
     limit: usize,
     only_tools: bool,
     away: Absence<'_>,
-) -> Vec<String> {
+) -> (Vec<String>, usize) {
     let query = Query::new(question);
     let known: Vec<(&Server, &CatalogTool)> = tools(catalog.servers()).collect();
     let found = catalog.index().find(&query);
+    let fitting = found.len();
     let line = |(number, _): (usize, u32)| {
         let (server, tool) = known[number];
         format!("{}/{}", server.name, tool.entry())
@@ -122,26 +124,26 @@ pub fn apropos(
         let room = limit.saturating_sub(notes.len()).max(1);
         let mut lines: Vec<String> = found.into_iter().take(room).map(line).chain(notes).collect();
         lines.truncate(limit);
-        return lines;
+        return (lines, fitting.saturating_sub(room));
     }
-    let Unlisted { fitting, mut dark } = unlisted(catalog, &query);
+    let Unlisted { fitting: servers, mut dark } = unlisted(catalog, &query);
     dark.extend(all().filter(stands_in));
-    let (dark, fitting) = (Parted::of(dark, away), Parted::of(fitting, away));
+    let (dark, servers) = (Parted::of(dark, away), Parted::of(servers, away));
     let notes = dark.notes(true);
     // There is room for them, if for anything else as well.
     let room = limit.saturating_sub(notes.len()).max(1);
     let mut lines: Vec<String> = found.into_iter().take(room).map(line).collect();
     let left = room - lines.len();
-    let may_fit = fitting.unasked.iter().chain(&fitting.starting);
+    let may_fit = servers.unasked.iter().chain(&servers.starting);
     lines.extend(may_fit.take(left).map(|(server, away)| hint(server, away.as_ref())));
     if lines.is_empty() && dark.unasked.is_empty() && !catalog.servers().is_empty() {
         lines.push(nothing(catalog, question));
     }
     let left = limit.saturating_sub(lines.len() + notes.len()).min(DOWN);
-    lines.extend(fitting.down.iter().take(left).map(|(server, away)| hint(server, away.as_ref())));
+    lines.extend(servers.down.iter().take(left).map(|(server, away)| hint(server, away.as_ref())));
     lines.extend(notes);
     lines.truncate(limit);
-    lines
+    (lines, fitting.saturating_sub(room))
 }
 
 /// A server with why it is not there.

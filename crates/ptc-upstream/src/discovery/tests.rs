@@ -45,6 +45,15 @@ fn lines(catalog: &Catalog, query: &str, limit: usize, load: bool) -> Vec<String
 }
 
 #[test]
+fn what_fits_and_has_no_line_is_counted() {
+    for (load, limit, expected) in [(true, 1, 3), (true, 3, 1), (true, 4, 0), (false, 2, 2), (false, 8, 0)] {
+        let asked = json!({"op": "apropos", "query": "read", "limit": limit, "load": load});
+        let Reply::Found(answer) = ask(&example(), asked) else { panic!("it is found") };
+        assert_eq!(answer["more"], expected, "{load} {limit}: {answer}");
+    }
+}
+
+#[test]
 fn ranking_table() {
     let read = [
         "fs/readTextFile - Loads a document",               // its name

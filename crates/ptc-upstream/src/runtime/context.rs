@@ -247,8 +247,8 @@ impl RunContext {
 
     /// How far its calls are, with secrets covered; nothing before the first one.
     pub fn under_way(&self) -> Option<UnderWay> {
-        let UnderWay { call, done, made } = self.0.book().under_way()?;
-        Some(UnderWay { call: self.0.runtime.redactor().redact_string(call), done, made })
+        let UnderWay { call, done, open } = self.0.book().under_way()?;
+        Some(UnderWay { call: self.0.runtime.redactor().redact_string(call), done, open })
     }
 
     /// Ends the run: later calls fail with `run_context_closed`. Gives the account, once.

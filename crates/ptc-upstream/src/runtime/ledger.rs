@@ -75,8 +75,8 @@ pub struct UnderWay {
     pub call: String,
     /// Calls that have ended.
     pub done: usize,
-    /// Calls that were made.
-    pub made: usize,
+    /// Calls that have begun and not ended.
+    pub open: usize,
 }
 
 #[derive(Debug)]
@@ -177,8 +177,7 @@ impl Book {
             }
         }
         let (server, tool) = open.first().or(ended.last())?;
-        let (done, made) = (ended.len(), ended.len() + open.len());
-        Some(UnderWay { call: format!("{server}/{tool}"), done, made })
+        Some(UnderWay { call: format!("{server}/{tool}"), done: ended.len(), open: open.len() })
     }
 
     /// The whole account. Calls that nobody waits for any more may have had their effect and are in it.

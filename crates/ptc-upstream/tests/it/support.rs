@@ -135,7 +135,7 @@ pub async fn names(client: &dyn Client) -> Vec<String> {
     tools.into_iter().map(|tool| tool.name).collect()
 }
 
-/// Waits until something is so, for at most a minute.
+/// Waits until something is so that nobody tells of, for at most a minute. The time between two looks decides nothing.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..3_000 {
         if holds().await {

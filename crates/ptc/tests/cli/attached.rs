@@ -190,9 +190,9 @@ fn check_names_tools_and_servers_that_are_not_there_before_anything_runs() {
         ("(mcp/lok_up {})", "did you mean mcp/look_up?"),
         (
             "(tool/call {:server \"mcp\" :tool \"lok_up\"})",
-            "did you mean look_up? its tools are add, look_up",
+            "did you mean :tool \"look_up\"? (dir 'mcp) lists its tools",
         ),
-        ("(tool/call {:server \"mpc\" :tool \"add\"})", "did you mean mcp? the upstreams are dead, mcp"),
+        ("(tool/call {:server \"mpc\" :tool \"add\"})", "did you mean :server \"mcp\"?"),
         ("(mpc/add {})", "did you mean mcp/add?"),
     ] {
         for command in [&["check"][..], &["eval", "--check"]] {
@@ -213,6 +213,11 @@ fn check_names_tools_and_servers_that_are_not_there_before_anything_runs() {
     let why = "upstream 'dead' cannot be used, so its tools are not checked: upstream_unavailable: process exited with \
                status 3; its last words: no key";
     assert!(ran.code == 0 && ran.err.contains(why), "{}", ran.err);
+    // Whoever mends the mistakes need not find it out afterwards.
+    let wrong = "(nothing) (mcp/lok_up {}) (dead/anything {})";
+    let ran = run(&["check", "-e", wrong, "--upstreams-config", &config]);
+    let all = ["undefined name: nothing", "did you mean mcp/look_up?", why];
+    assert!(ran.code == 1 && all.iter().all(|each| ran.err.contains(each)), "{}", ran.err);
     let refused =
         run(&["eval", "--check", "-e", "(mcp/add {})", "--upstreams-config", &config, "--read-only"]);
     assert!(

@@ -104,7 +104,7 @@ impl Home {
     fn command(&self, folder: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
         command.args(args).current_dir(self.0.join(folder)).env("HOME", &self.0);
-        for name in PLACES.iter().chain(&["PTC_RUNNER_MCP_UPSTREAMS"]) {
+        for name in PLACES.iter().chain(&["PTC_RUNNER_MCP_UPSTREAMS", "XDG_CACHE_HOME"]) {
             command.env_remove(name);
         }
         command
@@ -123,6 +123,23 @@ impl Home {
             out: text(output.stdout),
             err: text(output.stderr),
         }
+    }
+
+    /// Every file and folder below it, with what is in the files.
+    fn everything(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        let (mut found, mut folders) = (Vec::new(), vec![self.0.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                match path.is_dir() {
+                    true => folders.push(path.clone()),
+                    false => found.push((path.clone(), Some(fs::read(&path).expect("it is read")))),
+                }
+                found.push((path, None));
+            }
+        }
+        found.sort();
+        found
     }
 
     /// The files that a setup leaves.
@@ -204,14 +221,41 @@ fn servers_are_looked_at_and_tokens_are_told() {
     let home = Home::new("look");
     let (client, file, text) = FILES[0];
     home.write(file, text);
-    // Before anything is changed, too.
-    let dry = home.ptc(&["setup", client, "--dry-run"]);
-    assert!(dry.out.contains("definitions of all tools: about "), "{}{}", dry.out, dry.err);
+    // Before anything is changed, too, and that writes nothing, not even what the servers offer.
+    fs::create_dir(home.0.join("tmp")).expect("a folder");
+    let before = home.everything();
+    let dry = home.ptc_with(".", &["setup", client, "--dry-run"], &[("TMPDIR", &home.0.join("tmp"))]);
+    let told = dry.out.lines().find(|line| line.starts_with("definitions of all tools: about "));
+    assert!(told.is_some(), "{}{}", dry.out, dry.err);
+    assert!(home.everything() == before, "{}", dry.out);
     let done = home.ptc(&["setup", client, "--yes"]);
     assert_eq!(done.code, 0, "{}{}", done.out, done.err);
     assert!(done.out.contains("  script is ready: 1 tool\n"), "{}", done.out);
-    assert!(done.out.contains("definitions of all tools: about "), "{}", done.out);
+    assert_eq!(done.out.lines().find(|line| line.starts_with("definitions of all tools: ")), told);
     assert!(done.out.contains(" tokens; of ptc: about "), "{}", done.out);
+}
+
+/// A client writes into its file, too. What comes back stands where it stood, each table whole.
+#[test]
+fn tables_come_back_to_their_places_beside_what_the_client_wrote() {
+    let home = Home::new("tables");
+    let file = ".codex/config.toml";
+    let tables = [
+        "model = \"m\"\n\n[mcp_servers.a] # mine\ncommand = \"sh\"\nargs = [\"SERVER\"]\n\n[mcp_servers.a.env]\nX = \"1\"\n",
+        "\n[tui]\nnotifications = true\n",
+        "\n# the other\n[mcp_servers.b]\ncommand = \"sh\"\nargs = [\"SERVER\"]\n\n[mcp_servers.b.tools.look]\nx = 1\n",
+        "\n[[rules]]\nname = \"one\"\n\n[[rules]]\nname = \"two\"\n",
+    ];
+    let before = home.write(file, &tables.concat());
+    let done = home.ptc(&["setup", "codex", "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    let trusted = "\n[projects.\"/home/ada/shop\"]\ntrust_level = \"trusted\"\n";
+    let after = home.read(file).replace("notifications = true", "notifications = false") + trusted;
+    fs::write(home.0.join(file), after).expect("it is written");
+    let undone = home.ptc(&["setup", "codex", "--undo"]);
+    assert_eq!(undone.code, 0, "{}{}", undone.out, undone.err);
+    let expected = before.replace("notifications = true", "notifications = false") + trusted;
+    assert_eq!(home.read(file), expected);
 }
 
 /// Starting servers may take a minute, in which nobody should look at nothing.

@@ -124,10 +124,14 @@ fn servers_have_the_environment_and_the_time_that_they_had() {
     let home = Home::new("as-before-codex");
     home.write(
         ".codex/config.toml",
-        "[mcp_servers.slow]\ncommand = \"a\"\ntool_timeout_sec = 90\nstartup_timeout_sec = 20\n",
+        "[mcp_servers.slow]\ncommand = \"a\"\ntool_timeout_sec = 90\nstartup_timeout_sec = 20\n\n\
+         [mcp_servers.slow.tools.read]\napproval_mode = \"prompt\"\n",
     );
-    assert_eq!(home.ptc(&["setup", "codex", "--yes", "--no-check"]).code, 0);
+    let done = home.ptc(&["setup", "codex", "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
     let kept = kept_servers(&home);
+    assert!(done.out.contains("  - slow\n    read needs approval, as its entry says\n"), "{}", done.out);
+    assert_eq!(kept["slow"]["approval"], json!({"read": "ask"}));
     assert_eq!(kept["slow"].get("inherit_env"), None, "Codex holds variables back");
     assert_eq!(
         (&kept["slow"]["call_timeout_ms"], &kept["slow"]["handshake_timeout_ms"]),

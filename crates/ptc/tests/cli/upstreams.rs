@@ -104,6 +104,24 @@ fn a_check_shows_state_tools_and_problems() {
     assert_eq!(server["tools"][1]["problems"].as_array().map(Vec::len), Some(1));
 }
 
+/// Whoever mends an entry is told of what it is meant to be.
+#[test]
+fn an_entry_with_a_mistake_is_called_what_it_is_meant_to_be() {
+    let project = Project::new("meant");
+    let servers = json!({"mcpServers": {
+        "fine": {"command": "true"},
+        "far": {"url": "no address"},
+        "typed": {"type": "http"},
+        "events": {"type": "sse", "url": ""},
+        "near": {"command": 1},
+    }});
+    fs::write(project.path("upstreams.json"), servers.to_string()).expect("a file");
+    let ran = project.run("check", &[]);
+    for expected in ["far (mcp_http): ", "typed (mcp_http): ", "events (mcp_http): ", "near (mcp_stdio): "] {
+        assert!(ran.out.contains(expected), "{expected}: {}{}", ran.out, ran.err);
+    }
+}
+
 #[test]
 fn rules_for_tools_that_are_not_there_are_told_with_what_was_meant() {
     let project = Project::new("rules");

@@ -71,7 +71,7 @@ fn progress_names_the_upstream_tool_and_how_many_calls_are_done() {
     let more = ["--upstream-call-timeout-ms", "1500"];
     let is_told = |note: &Json| {
         let (method, params) = (&note["method"], &note["params"]);
-        *method == "notifications/progress" && params["message"] == "fix/slow (1 of 2 done)"
+        *method == "notifications/progress" && params["message"] == "fix/slow (1 done, 1 under way)"
     };
 
     let (folder, mut server) = server(&more);
@@ -88,6 +88,8 @@ fn progress_names_the_upstream_tool_and_how_many_calls_are_done() {
     };
     assert_eq!(text(&answer["result"]), "user=> false", "{answer}");
     assert!(notes.iter().any(is_told), "{notes:#?}");
+    // How many calls there will be, nobody knows.
+    assert!(notes.iter().all(|note| note["params"].get("total").is_none()), "{notes:#?}");
     assert!(notes.len() < 10, "at a bounded rate: {notes:#?}");
 
     let file = config(&folder, json!({}));
@@ -400,6 +402,16 @@ fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
         described(&mut server, 4).contains("- broken (down: process"),
         "why it is not there is known by now"
     );
+    // A check tells all at once: the mistakes, and the servers that are not there.
+    let program = json!({"program": "(nothing) (fix/txt {}) (broken/x {})"});
+    let checked = server.call(5, "lisp_check", program)["structuredContent"].clone();
+    let reasons = |list: &str| -> Vec<String> {
+        let all = checked[list].as_array().unwrap().iter();
+        all.map(|each| each["reason"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(reasons("errors"), ["unbound_var", "unknown_tool"], "{checked}");
+    assert_eq!(reasons("warnings"), ["upstream_unavailable"], "{checked}");
+    assert!(checked["warnings"].to_string().contains("'broken' is down: process"), "{checked}");
     gate.open();
     // Others may have come up before it.
     let mut text = String::new();

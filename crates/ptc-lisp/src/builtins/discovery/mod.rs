@@ -299,13 +299,14 @@ fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
     };
     // Tools are asked for, and nothing else.
     let only_tools = search.load && heap.discovery;
-    let mut lines = if only_tools { Vec::new() } else { preludes::apropos(heap, &search)? };
+    let (mut lines, mut left) = if only_tools { (Vec::new(), 0) } else { preludes::apropos(heap, &search)? };
+    left = left.saturating_add(told.more);
     lines.extend(told.found.into_iter().take(search.limit));
     if !only_tools {
         heap.work(library::work(&search))?;
         lines.extend(library::found(&search).into_iter().map(Value::string));
     }
-    let left = lines.len().saturating_sub(search.limit);
+    left = left.saturating_add(lines.len().saturating_sub(search.limit));
     lines.truncate(search.limit);
     if left > 0 {
         lines.push(Value::string(search.more(left)));
@@ -319,9 +320,11 @@ fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::vector(lines))
 }
 
-/// What the host answers to a search: lines, or lines with how many bytes all lines together may have.
+/// What the host answers to a search: lines, or lines with how much else it found and how many bytes all lines together may
+/// have.
 struct Told {
     found: Vec<Value>,
+    more: usize,
     most: usize,
 }
 
@@ -331,12 +334,18 @@ impl Told {
             Value::Vec(lines) => lines.items.to_vec(),
             _ => Vec::new(),
         };
-        let Value::Map(answer) = answer else { return Told { found: lines(answer), most: usize::MAX } };
-        let most = match answer.get(&Value::str("most")) {
-            Some(Value::Int(most)) => usize::try_from(*most).unwrap_or(usize::MAX),
-            _ => usize::MAX,
+        let Value::Map(answer) = answer else {
+            return Told { found: lines(answer), more: 0, most: usize::MAX };
         };
-        Told { found: answer.get(&Value::str("found")).map_or_else(Vec::new, lines), most }
+        let number = |key: &str| match answer.get(&Value::str(key)) {
+            Some(Value::Int(number)) => usize::try_from(*number).ok(),
+            _ => None,
+        };
+        Told {
+            found: answer.get(&Value::str("found")).map_or_else(Vec::new, lines),
+            more: number("more").unwrap_or(0),
+            most: number("most").unwrap_or(usize::MAX),
+        }
     }
 }
 

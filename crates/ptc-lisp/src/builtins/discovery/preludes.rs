@@ -195,8 +195,8 @@ pub(super) fn publics(heap: &mut Heap, ns: &str, full: bool) -> Res<Option<Value
 }
 
 /// What `apropos` finds in the prelude, best first.
-pub(super) fn apropos(heap: &mut Heap, search: &AproposQuery) -> Res<Vec<Value>> {
-    let Some(prelude) = prelude(heap) else { return Ok(Vec::new()) };
+pub(super) fn apropos(heap: &mut Heap, search: &AproposQuery) -> Res<(Vec<Value>, usize)> {
+    let Some(prelude) = prelude(heap) else { return Ok((Vec::new(), 0)) };
     let mut exports: Vec<&Export> = prelude
         .exports()
         .iter()
@@ -211,10 +211,11 @@ pub(super) fn apropos(heap: &mut Heap, search: &AproposQuery) -> Res<Vec<Value>>
     let index = Index::new(exports.iter().map(|export| entry(&prelude, export)));
     heap.work(index.work(&search.query))?;
     let mut found = index.find(&search.query);
+    let left = found.len().saturating_sub(search.limit);
     found.truncate(search.limit);
     heap.allocated(found.len() * 96);
     let shown = |export: &Export| Value::string(format!("prelude: {}", line(&export.name, export)));
-    Ok(found.into_iter().map(|(number, _)| shown(exports[number])).collect())
+    Ok((found.into_iter().map(|(number, _)| shown(exports[number])).collect(), left))
 }
 
 /// What is said of an export.

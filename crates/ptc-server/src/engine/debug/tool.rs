@@ -4,6 +4,7 @@ use ptc_host::now_ms;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::api::{Args, Caller, Transport};
+use super::super::args::known;
 use super::super::reason::Reason;
 use super::super::settings::{self, Payloads};
 use super::super::text::{cut, json_bytes, quoted_bytes};
@@ -28,6 +29,7 @@ enum Op {
 
 impl Question {
     fn read(args: &Args) -> Result<Question, String> {
+        known(args, &["op", "limit", "since_seconds", "errors_only", "request_id"], &[])?;
         let number = |key: &str, most: u64| match args.get(key) {
             None | Some(Json::Null) => Ok(None),
             Some(number) => match number.as_u64().filter(|number| (1..=most).contains(number)) {

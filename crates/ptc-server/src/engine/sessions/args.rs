@@ -3,22 +3,23 @@
 use serde_json::Value as Json;
 
 use super::super::api::Args;
+use super::super::args::known;
 use super::super::text::cut;
 use super::error::SessionError;
 
 /// Refuses keys that a tool does not have. What says who calls is not an argument and is left out.
 pub fn only(args: &mut Args, keys: &[&str]) -> Result<(), SessionError> {
+    only_or(args, keys, &[])
+}
+
+/// The same for a tool that knows further keys, which it does not offer.
+pub fn only_or(args: &mut Args, keys: &[&str], also: &[&str]) -> Result<(), SessionError> {
     const CLAIMS: &[&str] = &["owner", "owner_id", "auth", "auth_claims", "credential"];
     args.retain(|key, _| !key.starts_with('_') && !CLAIMS.contains(&key.as_str()));
-    match args.keys().find(|key| !keys.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(_) if keys.is_empty() => Err(SessionError::args("lisp_session_list takes no arguments")),
-        Some(key) => Err(SessionError::args(format!(
-            "unexpected argument `{}`; there are {}",
-            cut(key, 40),
-            keys.join(", ")
-        ))),
+    if keys.is_empty() && !args.is_empty() {
+        return Err(SessionError::args("lisp_session_list takes no arguments"));
     }
+    known(args, keys, also).map_err(SessionError::args)
 }
 
 /// The session that is meant.

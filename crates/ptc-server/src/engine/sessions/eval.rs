@@ -181,7 +181,6 @@ impl Engine {
         reservation.begin();
         let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = session.machine.run(self.owned(program, caller, &permit));
-        let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
             biased;
             () = session.over.cancelled() => return lost(given_up(&session, &calls, signals)),
@@ -189,7 +188,7 @@ impl Engine {
                 sessions.expire(&session);
                 return lost(given_up(&session, &calls, signals));
             }
-            outcome = evaluate::wait(running, timeout, signals, &calls) => outcome?,
+            outcome = evaluate::wait(running, signals, &calls) => outcome?,
         };
         execution.end(&outcome);
         recorded.end(&outcome).await;
@@ -286,7 +285,7 @@ impl Engine {
         given: &mut Args,
     ) -> Result<(Reservation, EvalArgs), SessionError> {
         // The old argument has a message of its own.
-        args::only(given, &["session_id", "program", "context", "output_schema", "signature"])?;
+        args::only_or(given, &["session_id", "program", "context", "output_schema"], &["signature"])?;
         let id = args::session_id(given)?.to_owned();
         let program = EvalArgs::read(given, &self.settings).map_err(SessionError::args)?;
         Ok((self.taken(sessions, caller, &id).await?, program))

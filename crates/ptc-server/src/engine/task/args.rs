@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::super::api::Args;
+use super::super::args::known;
 use super::super::context::Context;
 use super::super::settings::Settings;
 use super::super::text::{cut, json_bytes, json_type};
@@ -23,6 +24,7 @@ pub struct TaskArgs {
 impl TaskArgs {
     /// Reads the arguments.
     pub fn read(args: &mut Args, settings: &Settings) -> Result<TaskArgs, String> {
+        known(args, &["task", "context", "constraints"], &[])?;
         let task = match args.remove("task") {
             None => return Err("argument `task` is required".to_owned()),
             Some(Json::String(task)) if !task.trim().is_empty() => task,

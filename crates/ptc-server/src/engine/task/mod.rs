@@ -148,7 +148,7 @@ impl Engine {
             ..Surroundings::default()
         };
         let run = tokio::time::timeout(settings.timeout, run_in(agent, options, around));
-        let step = evaluate::wait(run, settings.timeout, signals, &calls).await?.ok();
+        let step = evaluate::wait(run, signals, &calls).await?.ok();
         end_run(recording, step.as_ref()).await;
         drop(permit);
         let report = Report {

@@ -4,7 +4,7 @@ use ptc_host::Decision;
 use serde_json::Value as Json;
 
 use super::super::api::Args;
-use super::super::text::cut;
+use super::super::args::known;
 use super::super::tools::Tool;
 use super::parked::{Parked, edited};
 
@@ -76,6 +76,11 @@ const REASON_CHARS: usize = 2_000;
 impl Decided {
     /// Reads the arguments of one of the three tools.
     pub(super) fn read(tool: Tool, mut args: Args) -> Result<Decided, String> {
+        match tool {
+            Tool::Approve => known(&args, &["ticket", "calls"], &["call"])?,
+            Tool::Reject => known(&args, &["ticket", "calls", "reason"], &["call"])?,
+            _ => known(&args, &["ticket", "call", "args"], &["calls"])?,
+        }
         let Some(Json::String(ticket)) = args.remove("ticket") else {
             return Err("argument `ticket` is required: the text that came with approval_required".to_owned());
         };
@@ -106,9 +111,6 @@ impl Decided {
                 }
             },
         };
-        if let Some(name) = args.keys().next() {
-            return Err(format!("unknown argument `{}`", cut(name, 64)));
-        }
         let choices = vec![Choice { calls, decision }];
         Ok(Decided { by: By::Model, which: Which::Text(ticket), choices, program: None })
     }

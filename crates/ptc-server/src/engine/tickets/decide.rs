@@ -339,7 +339,7 @@ impl Engine {
         });
         let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = self.pool.run(self.owned(program, caller, &permit));
-        let waited = evaluate::wait(running, self.settings.program_timeout, signals, &calls).await;
+        let waited = evaluate::wait(running, signals, &calls).await;
         let outcome = waited.map_err(ResumeError::Call)?;
         execution.end(&outcome);
         recorded.end(&outcome).await;

@@ -4,6 +4,7 @@ use ptc_store::tickets::{TicketError, Waiting};
 use serde_json::{Value as Json, json};
 
 use super::super::api::{Approval, Args, Caller, Content, Reply};
+use super::super::args;
 use super::super::text::moment;
 use super::super::{Answered, Engine, envelope};
 use super::choice::Which;
@@ -19,8 +20,11 @@ const MOST_TICKETS: usize = 10_000;
 impl Engine {
     /// `lisp_result`: what came of a program that waited, or that it still does.
     pub(in super::super) async fn result_of(&self, caller: &Caller, mut args: Args) -> Answered {
-        let (Some(Json::String(id)), true) = (args.remove("id"), args.is_empty()) else {
-            return wrong("give `id`, which came with approval_required, and nothing else");
+        if let Err(message) = args::known(&args, &["id"], &[]) {
+            return wrong(&message);
+        }
+        let Some(Json::String(id)) = args.remove("id") else {
+            return wrong("give `id`, which came with approval_required");
         };
         match self.followed(caller, id).await {
             Followed::Waits(id, waiting) => self.still_waits(caller, &id, *waiting).await,

@@ -98,10 +98,26 @@ async fn calls_have_effects_and_a_bound_where_there_is_one() {
         (r#"(tool/call {:server "crn" :tool "get"})"#, "unknown_server", "crm"),
     ] {
         let nowhere = check(program).await;
-        assert_eq!((&nowhere["valid"], &nowhere["warnings"][0]["reason"]), (&json!(true), &json!(reason)));
-        assert!(nowhere["warnings"][0]["fix"].as_str().expect("a fix").contains(fix), "{nowhere}");
-        let place = (&nowhere["warnings"][0]["line"], &nowhere["warnings"][0]["column"]);
+        // It is refused when it is loaded, so it is a mistake.
+        assert_eq!(
+            (&nowhere["valid"], &nowhere["errors"][0]["reason"]),
+            (&json!(false), &json!("unknown_tool"))
+        );
+        assert!(nowhere["errors"][0].to_string().contains(fix), "{nowhere}");
+        let place = (&nowhere["errors"][0]["line"], &nowhere["errors"][0]["column"]);
         assert_eq!(place, (&json!(1), &json!(1)), "{nowhere}");
+        let ran = call(&engine, "lisp_eval", json!({"program": program})).await;
+        assert!(ran.is_error && ran.text().contains("runtime_error"), "{}", ran.text());
+
+        // Where it may be caught it runs, and the program is told beforehand what comes of it.
+        let caught = format!("(try {program} (catch Exception e 7))");
+        let nowhere = check(&caught).await;
+        assert_eq!((&nowhere["valid"], &nowhere["warnings"][0]["reason"]), (&json!(true), &json!(reason)));
+        let message = nowhere["warnings"][0]["message"].as_str().expect("a message");
+        assert!(message.ends_with("; the call fails where it is reached"), "{nowhere}");
+        assert!(nowhere["warnings"][0]["fix"].as_str().expect("a fix").contains(fix), "{nowhere}");
+        let ran = call(&engine, "lisp_eval", json!({"program": caught})).await;
+        assert_eq!(ran.text(), "user=> 7");
     }
     assert_eq!(once.get("warnings"), None);
     assert_eq!(engine.metrics().upstream_calls, 0, "nothing was run");

@@ -58,8 +58,8 @@ async fn r2_1_arguments_are_checked_before_anything_runs() {
         assert_eq!(object(&reply)["reason"], "args_error", "{arguments}");
         assert_eq!(object(&reply)["message"], expected, "{arguments}");
     }
-    let unknown = json!({"program": "1", "context": null, "other": 1});
-    assert!(!call(&engine, "lisp_eval", unknown).await.is_error, "other keys are ignored");
+    let noted = json!({"program": "1", "context": null, "_meta": {"from": "a client"}});
+    assert!(!call(&engine, "lisp_eval", noted).await.is_error, "notes of clients are ignored");
 }
 
 #[tokio::test]
@@ -334,7 +334,7 @@ async fn p3_one_call_too_many_is_busy_at_once_and_cancelling_frees_its_permit() 
         }
     });
     let report = reports.recv().await.expect("a long call reports");
-    assert!(report.progress > 0.0 && report.total == Some(60_000.0));
+    assert!(report.progress > 0.0, "{report:?}");
     assert_eq!(engine.metrics().in_flight, 1);
     let busy = eval(&engine, "1").await;
     assert_eq!(

@@ -215,7 +215,7 @@ async fn r9_1_5_arguments_are_strict() {
         (
             "lisp_session_eval",
             json!({"session_id": id, "program": "1", "extra": 1}),
-            "unexpected argument `extra`; there are session_id, program, context, output_schema, signature",
+            "unknown argument `extra`; there are session_id, program, context, output_schema",
         ),
         ("lisp_session_list", json!({"x": 1}), "lisp_session_list takes no arguments"),
         ("lisp_session_start", json!({"ttl_ms": 0}), "ttl_ms must be a positive integer"),

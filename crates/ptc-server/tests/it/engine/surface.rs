@@ -101,6 +101,39 @@ async fn r9_1_1_sessions_that_are_off_say_how_to_turn_them_on() {
     assert!(reply.text().contains("--sessions") && reply.text().contains("PTC_RUNNER_MCP_SESSIONS"));
 }
 
+/// What a model gives and nobody reads would be lost without a word: it is told, with what may have been meant.
+#[tokio::test]
+async fn every_tool_refuses_arguments_that_it_does_not_have_as_its_schema_says() {
+    let settings = Settings {
+        debug: Some(settings::Debug { ring_size: 10, max_response_bytes: 4096 }),
+        task: Some(settings::Task::default()),
+        approval_by: ptc_server::options::ApprovalBy::Model,
+        ..with_sessions(Profile::Slim, settings::SessionSettings::default())
+    };
+    let engine = aggregator(settings).await;
+    for tool in engine.tools(&anna()) {
+        assert_eq!(tool.input_schema["additionalProperties"], json!(false), "{}", tool.name);
+        let reply = call(&engine, tool.name, json!({"nonsense": 1})).await;
+        let told = reply.text();
+        assert!(reply.is_error && told.contains("argument"), "{}: {told}", tool.name);
+        assert!(
+            told.contains("unknown argument `nonsense`; there ") || told.contains("takes no arguments"),
+            "{told}"
+        );
+    }
+    for (tool, arguments, meant) in [
+        ("lisp_eval", json!({"program": "1", "contxt": {}}), "did you mean `context`?"),
+        ("lisp_eval", json!({"program": "1", "outputSchema": {}}), "did you mean `output_schema`?"),
+        ("lisp_check", json!({"programm": "1"}), "did you mean `program`?"),
+        ("lisp_task", json!({"task": "x", "constraint": {}}), "did you mean `constraints`?"),
+        ("lisp_debug", json!({"op": "stats", "error_only": true}), "did you mean `errors_only`?"),
+        ("lisp_session_start", json!({"tag": {}}), "did you mean `tags`?"),
+    ] {
+        let reply = call(&engine, tool, arguments).await;
+        assert!(reply.is_error && reply.text().contains(meant), "{tool}: {}", reply.text());
+    }
+}
+
 /// Every tool with its schemas and hints in every profile, as `tools.json` has them. `PTC_WRITE_PAGES=1` writes it.
 #[tokio::test]
 async fn r2_schemas_of_all_tools_are_as_they_were() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use ptc_system::private;
+use ptc_upstream::config::ENV_VAR;
 use ptc_upstream::inspect::{ServerReport, inspect_each};
 use ptc_upstream::model::{Allowance, Reason};
 use ptc_upstream::{Config, Secrets, client};
@@ -85,8 +85,25 @@ fn state(report: &ServerReport) -> String {
 
 /// How large the definitions of tools are, those of the servers and ours; nothing if it cannot be measured. A token is about
 /// four bytes. What a client sends of them is its own matter: Claude Code holds definitions back until they are looked for.
-pub fn tokens(step: &Step, config: &Config, program: &str, servers: &Path) -> anyhow::Result<Option<String>> {
-    let mut words = step.words_with(servers);
+pub fn tokens(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
+    measured(step, config, program, (step.words(), None))
+}
+
+/// The same before anything is written: our server gets its servers in a variable, and keeps nothing of what they offer.
+pub fn tokens_before(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
+    let mut words = step.words_without_servers();
+    words.push("--remember-catalogs=false".to_owned());
+    measured(step, config, program, (words, Some(step.kept())))
+}
+
+/// `own` is how our server is started: its words, and its servers unless the words name their file.
+fn measured(
+    step: &Step,
+    config: &Config,
+    program: &str,
+    own: (Vec<String>, Option<String>),
+) -> anyhow::Result<Option<String>> {
+    let (mut words, servers) = own;
     // Its description names the tools of servers that are there.
     words.push("--require-upstreams".to_owned());
     let here = std::env::current_dir().unwrap_or_default();
@@ -97,9 +114,19 @@ pub fn tokens(step: &Step, config: &Config, program: &str, servers: &Path) -> an
         .map(|name| (name.clone(), json!(format!("${{{name}}}"))))
         .collect();
     env.insert(WORKSPACE.to_owned(), json!(here));
+    if servers.is_some() {
+        // What stands in their entries is filled in by our server.
+        env.insert(ENV_VAR.to_owned(), json!(format!("${{{ENV_VAR}}}")));
+    }
+    let lookup = |name: &str| match (&servers, name) {
+        (Some(servers), ENV_VAR) => Some(servers.clone()),
+        _ => std::env::var(name).ok(),
+    };
     let own = json!({"mcpServers": {step.spot.name: {"command": program, "args": words, "env": env, "inherit_env": true}}});
     let Ok(own) = Config::from_value(own, Path::new("")) else { return Ok(None) };
-    let (Some(before), Some(after)) = (bytes(config)?, bytes(&own)?) else { return Ok(None) };
+    let (Some(before), Some(after)) = (bytes(config, &lookup)?, bytes(&own, &lookup)?) else {
+        return Ok(None);
+    };
     let of = match (step.spot.is_main(), &step.spot.folder) {
         (false, Some(folder)) => format!(" in {}", folder.display()),
         _ => String::new(),
@@ -111,23 +138,11 @@ pub fn tokens(step: &Step, config: &Config, program: &str, servers: &Path) -> an
     )))
 }
 
-/// The same before anything is written: the servers stand in a file of their own meanwhile, which only the user can read.
-pub fn tokens_before(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
-    let folder = std::env::temp_dir().join(format!("ptc-setup-{}", std::process::id()));
-    private::folder(&folder)?;
-    let servers = folder.join("servers.json");
-    let told = private::replace(&servers, step.kept().as_bytes())
-        .map_err(anyhow::Error::from)
-        .and_then(|()| tokens(step, config, program, &servers));
-    std::fs::remove_dir_all(&folder)?;
-    told
-}
-
 /// How many bytes the tools of these servers are; nothing if one of them cannot be asked.
-fn bytes(config: &Config) -> anyhow::Result<Option<usize>> {
+fn bytes(config: &Config, lookup: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Option<usize>> {
     let allowance = Allowance { timeout: Duration::from_secs(120), max_bytes: 64 << 20, once: false };
     // One of them is this program itself, which is not its own upstream here.
-    let Ok(secrets) = Secrets::resolve_with(config, &|name| std::env::var(name).ok(), None) else {
+    let Ok(secrets) = Secrets::resolve_with(config, lookup, None) else {
         return Ok(None);
     };
     let mut bytes = 0;

@@ -140,7 +140,7 @@ fn setup(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Resul
     show(&format!("{file} is changed; `{undo}` puts it back. Start the client again.{asks}\n"))?;
     for (step, config) in steps.iter().zip(looked_at) {
         if let Some(config) = config {
-            show(&look::tokens(step, &config, &program, &step.servers)?.unwrap_or_default())?;
+            show(&look::tokens(step, &config, &program)?.unwrap_or_default())?;
         }
     }
     Ok(Outcome::Done)

@@ -288,12 +288,14 @@ impl Step {
 
     /// The words that start our server for it.
     pub fn words(&self) -> Vec<String> {
-        self.words_with(&self.servers)
+        let mut words = self.words_without_servers();
+        words.insert(1, format!("--upstreams-config={}", self.servers.display()));
+        words
     }
 
-    /// The same, with its servers in another file.
-    pub fn words_with(&self, servers: &Path) -> Vec<String> {
-        let mut words = vec!["mcp".to_owned(), format!("--upstreams-config={}", servers.display())];
+    /// The same, without those that say where its servers are.
+    pub fn words_without_servers(&self) -> Vec<String> {
+        let mut words = vec!["mcp".to_owned()];
         words.extend(self.time().map(|time| format!("--program-timeout-ms={time}")));
         words
     }

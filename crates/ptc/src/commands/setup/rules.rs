@@ -249,7 +249,12 @@ impl Rules {
             add(entry, INCLUDE, given.iter().copied());
             remarks.push(format!("only {}, as {} says", words(&given), rule.file.display()));
         }
-        let mut approval = Map::new();
+        // What the entry itself says comes first; rules of other files may say more, and not less.
+        let mut approval = entry.get("approval").and_then(Json::as_object).cloned().unwrap_or_default();
+        for (name, _) in approval.iter().filter(|(_, said)| **said == json!("ask")) {
+            let what = if name == "*" { "every call" } else { name };
+            remarks.push(format!("{what} needs approval, as its entry says"));
+        }
         if let (Verdict::Ask, Some(rule)) = (usual, rest) {
             approval.insert("*".to_owned(), json!("ask"));
             remarks.push(format!("every call needs approval, as {} says", rule.file.display()));
@@ -265,7 +270,7 @@ impl Rules {
                     approval.insert(name.clone(), json!("ask"));
                     remarks.push(format!("{name} needs approval, as {file} says"));
                 }
-                (Verdict::Allow, Verdict::Ask) => drop(approval.insert(name.clone(), json!("never"))),
+                (Verdict::Allow, Verdict::Ask) => _ = approval.entry(name.clone()).or_insert(json!("never")),
                 (Verdict::Allow, _) => {}
             }
         }

@@ -43,6 +43,7 @@ pub fn restored(texts: &Texts, keys: &[String], name: &str, missing: &[String]) 
             let Some(item) = remove(from, name) else { continue };
             insert(table, name, item);
         }
+        in_order(texts, &mut now)?;
         return Ok(now.to_string());
     }
     // The whole place is gone.
@@ -52,7 +53,70 @@ pub fn restored(texts: &Texts, keys: &[String], name: &str, missing: &[String]) 
     if let Some(whole) = whole.filter(|_| !missing.is_empty()) {
         insert(table, last, whole);
     }
+    in_order(texts, &mut now)?;
     Ok(now.to_string())
+}
+
+/// Puts every table behind the one that it stood behind before the setup. What came back numbers its tables as they were then,
+/// the others as they are now: left alone, they would stand one inside the other.
+fn in_order(texts: &Texts, document: &mut DocumentMut) -> anyhow::Result<()> {
+    let (mut base, mut now) = (parsed(texts.base)?, parsed(texts.now)?);
+    let mut all = Vec::new();
+    each_table(document.as_item_mut(), &mut Vec::new(), &mut |path, _| all.push(path.to_vec()));
+    let mut order = headings(now.as_item_mut());
+    order.retain(|path| all.contains(path));
+    let before = headings(base.as_item_mut());
+    for (at, path) in before.iter().enumerate().filter(|(_, path)| all.contains(path)) {
+        if !order.contains(path) {
+            let behind =
+                before[..at].iter().rev().find_map(|path| order.iter().position(|known| known == path));
+            order.insert(behind.map_or(0, |behind| behind + 1), path.clone());
+        }
+    }
+    each_table(document.as_item_mut(), &mut Vec::new(), &mut |path, table| {
+        if let Some(at) = order.iter().position(|known| known == path) {
+            table.set_position(isize::try_from(at + 1).ok());
+        }
+    });
+    Ok(())
+}
+
+/// The tables that a text has headings of, in its order.
+fn headings(document: &mut Item) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    each_table(document, &mut Vec::new(), &mut |path, table| found.push((table.position(), path.to_vec())));
+    found.retain(|(position, path)| position.is_some() && !path.is_empty());
+    found.sort_by_key(|(position, _)| *position);
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Goes through all tables with their keys; those of a list of tables are told apart by their number.
+fn each_table(item: &mut Item, path: &mut Vec<String>, seen: &mut dyn FnMut(&[String], &mut Table)) {
+    match item {
+        Item::Table(table) => {
+            if !table.is_dotted() && !table.is_implicit() {
+                seen(path, table);
+            }
+            for (key, item) in table.iter_mut() {
+                path.push(key.get().to_owned());
+                each_table(item, path, seen);
+                path.pop();
+            }
+        }
+        Item::ArrayOfTables(tables) => {
+            for (number, table) in tables.iter_mut().enumerate() {
+                path.push(number.to_string());
+                // A table that is not an item of its own is looked at as one.
+                let mut item = Item::Table(std::mem::take(table));
+                each_table(&mut item, path, seen);
+                if let Item::Table(looked_at) = item {
+                    *table = looked_at;
+                }
+                path.pop();
+            }
+        }
+        Item::None | Item::Value(_) => {}
+    }
 }
 
 fn parsed(text: &str) -> anyhow::Result<DocumentMut> {
