@@ -37,10 +37,14 @@ const USAGE: &str = "usage: cargo xtask simulate [MINUTES] [SEED] [OPTION]…
   MINUTES         how long, 5 unless told
   SEED            what schedules are made from, the time unless told
   --schedules N   so many schedules, however long they take
+  --from N        begin with this schedule of the seed, where a run was stopped
   --only N        this schedule of the seed, with all that happens in it
   --fault NAME    with a planted mistake, which must be found; `all` for one after the other
   --jobs N        threads; one per processor unless told
   --help          print this";
+
+/// Schedules after which a long run says how far it is.
+const NEWS: u64 = 10_000;
 
 /// Schedules within which a planted mistake must be found.
 const SOON: u64 = 10_000;
@@ -58,6 +62,7 @@ struct Options {
     minutes: f64,
     seed: u64,
     schedules: Option<u64>,
+    from: u64,
     only: Option<u64>,
     faults: Vec<Fault>,
     jobs: usize,
@@ -71,7 +76,8 @@ impl Options {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let (schedules, only) = (None, None);
-        let mut options = Options { minutes: 5.0, seed: clock, schedules, only, faults: Vec::new(), jobs };
+        let mut options =
+            Options { minutes: 5.0, seed: clock, schedules, from: 1, only, faults: Vec::new(), jobs };
         let (mut args, mut plain) = (args.iter(), 0);
         while let Some(arg) = args.next() {
             if !arg.starts_with('-') {
@@ -89,6 +95,7 @@ impl Options {
             let value = args.next().with_context(|| format!("{arg} takes a value"))?;
             match arg.as_str() {
                 "--schedules" => options.schedules = Some(whole(arg, value)?),
+                "--from" => options.from = whole(arg, value)?,
                 "--only" => options.only = Some(whole(arg, value)?),
                 "--jobs" => options.jobs = usize::try_from(whole(arg, value)?)?,
                 _ if value == "all" => options.faults = Fault::ALL.to_vec(),
@@ -105,7 +112,7 @@ impl Options {
 }
 
 /// Options that take a value.
-const OPTIONS: [&str; 4] = ["--schedules", "--only", "--fault", "--jobs"];
+const OPTIONS: [&str; 5] = ["--schedules", "--from", "--only", "--fault", "--jobs"];
 
 fn whole(what: &str, text: &str) -> Result<u64> {
     text.parse().ok().with_context(|| format!("{what} is a whole number, not {text}"))
@@ -244,15 +251,19 @@ impl Found {
 
 /// Runs schedules on all threads, until there are so many, or the time is over, or something is wrong.
 fn simulate(options: &Options, fault: Option<Fault>, most: u64, until: Option<Instant>) -> Result<Found> {
-    let (next, stop, found) = (AtomicU64::new(1), AtomicBool::new(false), Mutex::new(Found::default()));
+    let (next, stop, found) = (AtomicU64::new(options.from), AtomicBool::new(false), Mutex::new(Found::default()));
     let began = Instant::now();
     let work = || -> Result<()> {
         let (kit, mut own) = (Kit::new()?, Found::default());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let over = until.is_some_and(|until| Instant::now() >= until);
-            if number > most || over || stop.load(Ordering::Relaxed) {
+            let done = number.saturating_sub(options.from);
+            if done >= most || over || stop.load(Ordering::Relaxed) {
                 break;
+            }
+            if done > 0 && done.is_multiple_of(NEWS) {
+                eprintln!("{done} schedules begun, up to {number} of seed {}: nothing wrong yet", options.seed);
             }
             let plan = Plan { seed: options.seed, number, fault, ..Plan::default() };
             let outcome = schedule::run(&kit, &plan)?;

@@ -31,6 +31,7 @@ fn help_is_given_and_what_is_wrong_with_a_command_line_is_said_in_words() {
         ("1 x", "SEED is a whole number, not x"),
         ("1 2 3", "3 is too much: there are MINUTES and SEED"),
         ("--only", "--only takes a value"),
+        ("--from x", "--from is a whole number, not x"),
         ("--jobs many", "--jobs is a whole number, not many"),
     ] {
         assert_eq!(parsed(line).expect_err("refused").to_string(), message, "{line}");
@@ -66,6 +67,16 @@ fn planted_faults_are_found_within_10_000_schedules() {
 fn nothing_is_wrong_without_a_planted_fault() {
     let found = simulate(&options(), None, 200, None).expect("it runs");
     assert_eq!((found.failed, found.schedules), (None, 200));
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_at_its_schedule() {
+    let run = |from, most| {
+        let found = simulate(&Options { from, ..options() }, None, most, None).expect("it runs");
+        (found.schedules, found.steps)
+    };
+    let (first, rest, whole) = (run(1, 4), run(5, 6), run(1, 10));
+    assert_eq!((first.0 + rest.0, first.1 + rest.1), whole);
 }
 
 #[test]
