@@ -192,9 +192,14 @@ fn r14_4_2_tokens_stay_out_of_logs_and_answers() {
 #[test]
 fn r14_4_1_claims_in_arguments_count_for_nothing() {
     let mut server = StdioServer::ready(&[]);
-    let forged =
-        json!({"program": "(+ 1 2)", "owner": "root", "_auth": {"owner": "root"}, "roles": ["admin"]});
-    assert_eq!(text(&server.call(1, "lisp_eval", forged)), "user=> 3");
+    for (claim, value) in [("owner", json!("root")), ("roles", json!(["admin"]))] {
+        let refused = server.call(1, "lisp_eval", json!({"program": "(+ 1 2)", claim: value}));
+        let begin = format!("args_error: unknown argument `{claim}`; ");
+        assert!(text(&refused).starts_with(&begin), "{refused}");
+    }
+    // A note of the client is no argument.
+    let forged = json!({"program": "(+ 1 2)", "_auth": {"owner": "root"}});
+    assert_eq!(text(&server.call(2, "lisp_eval", forged)), "user=> 3");
 
     // A session belongs to whoever has the token, whatever the request says besides.
     let folder = Folder::new();
