@@ -15,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask stress [--times N] [--frail N] [FILTER]
 /// Test programs whose tests start processes.
 const STARTERS: &[&str] = &[
     "ptc::adversarial",
+    "ptc::bin/ptc",
     "ptc::cli",
     "ptc::determinism",
     "ptc::mcp",
@@ -26,6 +27,7 @@ const STARTERS: &[&str] = &[
     "ptc-runner::files",
     "ptc-store::it",
     "ptc-upstream::it",
+    "xtask-language::bin/xtask-language",
 ];
 
 /// Tests that failed now and then, or waited for time instead of events, as their names end.
@@ -159,9 +161,15 @@ mod unit {
         }
         for binary in STARTERS {
             let (package, name) = binary.split_once("::").expect("a package and a test program");
-            let tests = crates.join(package).join("tests");
-            let there =
-                tests.join(name).join("main.rs").exists() || tests.join(format!("{name}.rs")).exists();
+            let folder = match package.strip_prefix("xtask-") {
+                Some(part) => crate::root().join("xtask").join(part),
+                None => crates.join(package),
+            };
+            let tests = folder.join("tests");
+            let there = match name.strip_prefix("bin/") {
+                Some(_) => folder.join("src/main.rs").exists(),
+                None => tests.join(name).join("main.rs").exists() || tests.join(format!("{name}.rs")).exists(),
+            };
             assert!(there, "there is no test program {binary}");
         }
     }

@@ -30,6 +30,26 @@ pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
     Ok(items)
 }
 
+/// How many values are inside of a JSON text. They are told by what separates them, so nothing is built.
+pub fn values(bytes: &[u8]) -> usize {
+    let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
+    for byte in bytes {
+        // A list or object has as many values as commas, and one more unless it is empty.
+        if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
+            values += 1;
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => first = true,
+            b',' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
 /// A walk over the parts of a list or an object whose text is known to be JSON.
 struct Parts<'t> {
     text: &'t str,

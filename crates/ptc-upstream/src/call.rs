@@ -3,6 +3,7 @@
 
 use ptc_lisp::machine::{Answer, ValueKind};
 use ptc_lisp::{Error, ErrorKind};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
 use crate::model::{Block, Fault, Payload, Reason};
@@ -129,6 +130,19 @@ pub fn exact(json: &str) -> Result<(), Fault> {
     Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::UpstreamError, message) })
 }
 
+/// Sees that an answer does not have more than `most` values, which would take many times the bytes of their text.
+pub fn few_values(json: &[u8], most: usize) -> Result<(), Fault> {
+    let values = ptc_host::parts::values(json);
+    if values <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "the answer has {values} values, more than the {most} that the memory of the program allows; \
+         ask for less, with a filter, a page or fewer fields"
+    );
+    Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::ResponseTooLarge, message) })
+}
+
 /// The value that a server put under `result` because structured results must be objects.
 pub fn unwrapped(structured: Json) -> Json {
     match structured {
@@ -142,8 +156,8 @@ pub fn unwrapped(structured: Json) -> Json {
 /// What a program gets of an answer: structured content, else its content. One block is that block, a text as JSON if it is
 /// JSON; several are a vector of them, so that nothing a server says is lost. Servers without structured content send a list
 /// as one text per item, so texts there are read as JSON if each of them is JSON. A server that says that the tool failed is
-/// believed, whatever else it sends.
-pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
+/// believed, whatever else it sends. Texts with more than `most` values in them are not read.
+pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault> {
     if payload.is_error {
         let said = payload.content.iter().map(said).collect::<Vec<_>>().join("\n");
         let message = match (said.trim(), payload.structured) {
@@ -156,7 +170,7 @@ pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
     if let Some(structured) = payload.structured {
         return Ok((structured, ValueKind::Json));
     }
-    let read = payload.texts().into_iter().map(parsed).collect::<Result<Option<Vec<Json>>, Fault>>()?;
+    let read = payload.texts().into_iter().map(|text| parsed(text, most)).collect::<Result<Option<Vec<Json>>, Fault>>()?;
     let is_json = read.is_some();
     let mut read = read.into_iter().flatten();
     let values = payload.content.into_iter().map(|block| match block {
@@ -176,7 +190,14 @@ pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
 
 /// The value of a text that is JSON. A text of digits that would be rounded is a text; a document with such a number is
 /// refused.
-fn parsed(text: &str) -> Result<Option<Json>, Fault> {
+fn parsed(text: &str, most: usize) -> Result<Option<Json>, Fault> {
+    // A text that begins like a list and is none stays a text, however many commas are in it.
+    if few_values(text.as_bytes(), most).is_err() {
+        return match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => few_values(text.as_bytes(), most).map(|()| None),
+            Err(_) => Ok(None),
+        };
+    }
     match serde_json::from_str(text) {
         Ok(Json::Number(_)) if exact(text).is_err() => Ok(None),
         Ok(value) => exact(text).map(|()| Some(value)),
@@ -240,13 +261,26 @@ mod tests {
     #[test]
     fn texts_of_digits_stay_texts_and_rounded_ids_are_refused() {
         let select = |text: &str| {
-            select(Payload { content: vec![Block::Text(text.to_owned())], ..Payload::default() })
+            select(Payload { content: vec![Block::Text(text.to_owned())], ..Payload::default() }, 1_000)
         };
         let digits = "18446744073709551617";
         assert_eq!(select(digits).ok(), Some((json!(digits), ValueKind::Text)));
         assert_eq!(select("[1, 2]").ok(), Some((json!([1, 2]), ValueKind::Json)));
         let refused = select("{\"id\": 18446744073709551617}").expect_err("it would be rounded");
         assert!(refused.message.contains("would be rounded"), "{}", refused.message);
+    }
+
+    #[test]
+    fn texts_with_too_many_values_are_refused_before_they_are_read() {
+        let select = |text: &str| {
+            select(Payload { content: vec![Block::Text(text.to_owned())], ..Payload::default() }, 3)
+        };
+        assert_eq!(select("[{}, {}, {}]").ok(), Some((json!([{}, {}, {}]), ValueKind::Json)));
+        let refused = select("[{}, {}, {}, {}]").expect_err("too many");
+        assert_eq!(refused.reason, Reason::ResponseTooLarge);
+        assert!(refused.message.starts_with("the answer has 4 values, more than the 3 "), "{}", refused.message);
+        let prose = "[1] a, b, c, d, e";
+        assert_eq!(select(prose).ok(), Some((json!(prose), ValueKind::Text)));
     }
 
     #[test]
@@ -281,7 +315,7 @@ mod tests {
             (text(""), json!(""), ValueKind::Text),
             (Payload::default(), json!(null), ValueKind::None),
         ] {
-            assert_eq!(select(payload.clone()), Ok((value, kind)), "{payload:?}");
+            assert_eq!(select(payload.clone(), 1_000), Ok((value, kind)), "{payload:?}");
         }
     }
 
@@ -298,14 +332,14 @@ mod tests {
             (vec![data(link.clone())], link.clone()),
         ] {
             let payload = Payload { content, ..Payload::default() };
-            assert_eq!(select(payload.clone()), Ok((value, ValueKind::Json)), "{payload:?}");
+            assert_eq!(select(payload.clone(), 1_000), Ok((value, ValueKind::Json)), "{payload:?}");
         }
         let failed = Payload {
             content: vec![text("no"), data(json!({"uri": "u", "text": "why"})), data(link)],
             is_error: true,
             ..Payload::default()
         };
-        assert_eq!(select(failed).expect_err("it failed").message, "no\nwhy\n{\"uri\":\"file:///a\"}");
+        assert_eq!(select(failed, 1_000).expect_err("it failed").message, "no\nwhy\n{\"uri\":\"file:///a\"}");
     }
 
     #[test]
@@ -335,7 +369,7 @@ mod tests {
             (failed(&[], Some(json!({"code": 4}))), "{\"code\":4}"),
             (failed(&[], None), "the tool failed and did not say why"),
         ] {
-            let fault = select(payload).expect_err("it failed");
+            let fault = select(payload, 1_000).expect_err("it failed");
             assert_eq!(
                 (fault.reason, fault.message.as_str(), fault.bytes),
                 (Reason::ToolError, message, Some(9))

@@ -206,6 +206,8 @@ pub struct Allowance {
     pub timeout: std::time::Duration,
     /// How large the answer may be, before it is decoded.
     pub max_bytes: usize,
+    /// How many values may be in it, before it is decoded.
+    pub max_values: usize,
     /// Whether it may change the world: it is not sent again unless the server plainly refused it.
     pub once: bool,
 }

@@ -71,8 +71,8 @@ impl UpstreamArgs {
     }
 
     /// Starts the upstreams; nothing if none were asked for. What people should know of them is told, also of those whose
-    /// names the prelude of the programs uses for something else.
-    pub fn start(&self, prelude: Option<&Prelude>) -> anyhow::Result<Option<AttachedUpstreams>> {
+    /// names the prelude of the programs uses for something else. Programs have so much memory, which bounds what is decoded for them.
+    pub fn start(&self, prelude: Option<&Prelude>, memory: usize) -> anyhow::Result<Option<AttachedUpstreams>> {
         let Some(path) = &self.upstreams_config else { return Ok(None) };
         let config = Config::from_file(path).map_err(|error| anyhow!("{error}"))?;
         let secrets = Secrets::resolve(&config).map_err(|error| anyhow!("{}: {error}", path.display()))?;
@@ -107,6 +107,7 @@ impl UpstreamArgs {
         let caps = Caps {
             calls: self.max_upstream_calls.map_or(defaults.calls, |most| most as usize),
             call_timeout: self.upstream_call_timeout.unwrap_or(defaults.call_timeout),
+            max_response_values: Caps::values_within(memory),
             ..defaults
         };
         let policy = if self.read_only { Policy::read_only() } else { Policy::open() };

@@ -44,6 +44,7 @@ impl Settings {
                 // So that a program can still say what it found, and what is not there.
                 start_wait: Some(Duration::from_millis(options.program_timeout_ms / 2)),
                 max_response_bytes: size(options.max_upstream_response_bytes),
+                max_response_values: Caps::values_within(size(options.program_memory_limit_bytes)),
                 max_catalog_bytes: size(options.max_catalog_result_bytes),
                 ..Caps::default()
             },

@@ -78,7 +78,7 @@ impl LargeReader {
     }
 
     fn value(&mut self, text: &str) -> Result<Json, Unread> {
-        self.count(values(text.as_bytes()))?;
+        self.count(ptc_host::parts::values(text.as_bytes()))?;
         Ok(serde_json::from_str(text)?)
     }
 
@@ -89,24 +89,4 @@ impl LargeReader {
             false => Ok(()),
         }
     }
-}
-
-/// How many values are inside of a JSON text. They are told by what separates them, so nothing is built.
-fn values(bytes: &[u8]) -> usize {
-    let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
-    for byte in bytes {
-        // A list or object has as many values as commas, and one more unless it is empty.
-        if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
-            values += 1;
-        }
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'[' | b'{' if !quoted => first = true,
-            b',' if !quoted => values += 1,
-            _ => {}
-        }
-    }
-    values
 }

@@ -129,6 +129,7 @@ fn allowance(upstream: &UpstreamConfig) -> Allowance {
     Allowance {
         timeout: reach + Duration::from_secs(10),
         max_bytes: upstream.max_response_bytes,
+        max_values: usize::MAX,
         once: false,
     }
 }

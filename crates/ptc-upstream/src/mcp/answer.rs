@@ -101,8 +101,9 @@ struct Called {
     result_type: Option<String>,
 }
 
-/// Reads the text of the result of a call.
-pub fn payload(text: &str) -> Result<Payload, Fault> {
+/// Reads the text of the result of a call that has at most so many values.
+pub fn payload(text: &str, max_values: usize) -> Result<Payload, Fault> {
+    call::few_values(text.as_bytes(), max_values)?;
     let called: Called = serde_json::from_str(text).map_err(|error| nonsense("tools/call", &error))?;
     call::exact(text)?;
     if let Some(kind) = called.result_type.filter(|kind| kind != "complete") {
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn results_of_calls() {
-        let read = |value: Json| payload(&value.to_string());
+        let read = |value: Json| payload(&value.to_string(), 1_000);
         let full = read(json!({
             "content": [{"type": "image", "data": ""}, {"type": "text", "text": "a"}, {"type": "new", "text": "x"}],
             "structuredContent": {"n": 1}, "isError": true, "resultType": "complete",
@@ -144,7 +145,7 @@ mod tests {
             json!({"content": [{"type": "text", "text": "a"}], "structuredContent": null, "isError": null});
         let null = read(text).expect("null is absent");
         assert_eq!((null.texts(), &null.structured), (vec!["a"], &None));
-        let rounded = payload("{\"structuredContent\": {\"id\": 18446744073709551617}}")
+        let rounded = payload("{\"structuredContent\": {\"id\": 18446744073709551617}}", 1_000)
             .expect_err("it would be rounded");
         assert!(
             rounded.message.contains("18446744073709551617, which does not fit 64 bits"),

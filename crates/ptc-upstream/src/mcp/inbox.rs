@@ -174,29 +174,23 @@ impl Inbox {
         let answers = envelope.is_marked || envelope.result.is_some() || envelope.error.is_some();
         let id = envelope.id.as_ref().and_then(number).filter(|_| answers && !envelope.has_method);
         let slot = id.and_then(|id| self.slots().remove(&id).map(|slot| (RequestId::Number(id), slot)));
-        let message = serde_json::from_str(text).ok();
-        if let Some((id, slot)) = slot {
-            if text.len() > slot.cap {
-                slot.fail(too_large(text.len(), slot.cap));
-                return Ok(Some(failure(id)));
-            }
-            match envelope.result {
-                Some(result) => {
-                    slot.keep(result);
-                    // What rmcp cannot read it need not see.
-                    if !slot.shown || message.is_none() {
-                        return Ok(Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id)));
-                    }
-                }
-                None if matches!(message, Some(ServerJsonRpcMessage::Error(_))) => {}
-                None => {
-                    slot.fail(no_answer(envelope.error));
-                    return Ok(Some(failure(id)));
-                }
-            }
+        // Messages that rmcp does not know are none of our business. One that it need not see is not decoded for it.
+        let message = || serde_json::from_str(text).ok();
+        let Some((id, slot)) = slot else { return Ok(message()) };
+        if text.len() > slot.cap {
+            slot.fail(too_large(text.len(), slot.cap));
+            return Ok(Some(failure(id)));
         }
-        // Messages that rmcp does not know are none of our business.
-        Ok(message)
+        let Some(result) = envelope.result else {
+            let error = message().filter(|message| matches!(message, ServerJsonRpcMessage::Error(_)));
+            return Ok(error.or_else(|| {
+                slot.fail(no_answer(envelope.error));
+                Some(failure(id))
+            }));
+        };
+        slot.keep(result);
+        let shown = slot.shown.then(message).flatten();
+        Ok(Some(shown.unwrap_or_else(|| ServerJsonRpcMessage::response(ServerResult::empty(()), id))))
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, Arc<Slot>>> {

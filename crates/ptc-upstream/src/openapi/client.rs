@@ -138,7 +138,7 @@ impl OpenApiClient {
         };
         let request = request(operation, &self.api.endpoint.url, args)
             .map_err(|message| Fault::new(Reason::ToolError, message))?;
-        let sent = self.exchange(&ready.http, operation, request, allowance.max_bytes);
+        let sent = self.exchange(&ready.http, operation, request, allowance);
         within(allowance.timeout.min(self.api.endpoint.request_timeout), sent).await
     }
 
@@ -147,7 +147,7 @@ impl OpenApiClient {
         http: &reqwest::Client,
         operation: &Operation,
         request: Request,
-        max_bytes: usize,
+        allowance: Allowance,
     ) -> Result<Payload, Fault> {
         let wrong =
             |what: &str| Fault::new(Reason::UpstreamError, format!("cannot make the request: {what}"));
@@ -169,12 +169,12 @@ impl OpenApiClient {
         if let Some(fault) = wire::refusal(&response).filter(|fault| fault.reason == Reason::AuthFailed) {
             return Err(fault);
         }
-        let cap = max_bytes.min(self.max_bytes);
+        let cap = allowance.max_bytes.min(self.max_bytes);
         let body = match status.is_success() {
             true => wire::body(response, cap).await?,
             false => beginning(response, cap.min(REFUSAL_BYTES)).await,
         };
-        payload(status.as_u16(), &body)
+        payload(status.as_u16(), &body, allowance.max_values)
     }
 
     /// The fault as it may leave: secrets covered, of bounded length, on one line.

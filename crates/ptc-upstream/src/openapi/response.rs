@@ -9,21 +9,22 @@ use crate::model::{Fault, Payload, Reason};
 /// The most characters of an error body in a message.
 const SHOWN: usize = 500;
 
-/// What an answer means.
-pub fn payload(status: u16, body: &[u8]) -> Result<Payload, Fault> {
+/// What an answer means. One with more than so many values is not read.
+pub fn payload(status: u16, body: &[u8], max_values: usize) -> Result<Payload, Fault> {
     let bytes = body.len();
     let fault = |reason, message: String| Err(Fault { bytes: Some(bytes), ..Fault::new(reason, message) });
     match status {
         200..=299 if status == 204 || body.iter().all(u8::is_ascii_whitespace) => {
             Ok(Payload { bytes, ..Payload::default() })
         }
-        200..=299 => match serde_json::from_slice::<Json>(body) {
-            Ok(value) => {
-                call::exact(std::str::from_utf8(body).unwrap_or_default())?;
-                Ok(Payload { structured: Some(value), bytes, ..Payload::default() })
-            }
-            Err(_) => Err(Fault { bytes: Some(bytes), ..Fault::unreadable("malformed JSON response") }),
-        },
+        200..=299 => {
+            call::few_values(body, max_values)?;
+            let Ok(value) = serde_json::from_slice::<Json>(body) else {
+                return Err(Fault { bytes: Some(bytes), ..Fault::unreadable("malformed JSON response") });
+            };
+            call::exact(std::str::from_utf8(body).unwrap_or_default())?;
+            Ok(Payload { structured: Some(value), bytes, ..Payload::default() })
+        }
         400 | 403 | 404 | 422 => fault(Reason::ToolError, format!("http {status}{}", said(body))),
         401 => fault(Reason::AuthFailed, "http 401: the credentials were not accepted".to_owned()),
         429 => fault(Reason::RateLimited, "http 429: too many requests".to_owned()),
@@ -48,10 +49,10 @@ mod tests {
 
     #[test]
     fn good_answers_are_json_or_empty() {
-        assert_eq!(payload(200, b"{\"a\":1}").expect("it is JSON").structured, Some(json!({"a": 1})));
-        assert_eq!(payload(201, b"null").expect("it is JSON").structured, Some(json!(null)));
+        assert_eq!(payload(200, b"{\"a\":1}", 9).expect("it is JSON").structured, Some(json!({"a": 1})));
+        assert_eq!(payload(201, b"null", 9).expect("it is JSON").structured, Some(json!(null)));
         for (status, body) in [(204, "ignored"), (200, ""), (202, " \n")] {
-            assert_eq!(payload(status, body.as_bytes()).expect("it is empty").structured, None);
+            assert_eq!(payload(status, body.as_bytes(), 9).expect("it is empty").structured, None);
         }
     }
 
@@ -76,10 +77,10 @@ mod tests {
             (302, "", Reason::UpstreamError, "http 302: redirects are not followed"),
             (409, "conflict", Reason::UpstreamError, "http 409: conflict"),
         ] {
-            let fault = payload(status, body.as_bytes()).expect_err("it is bad");
+            let fault = payload(status, body.as_bytes(), 9).expect_err("it is bad");
             assert_eq!((fault.reason, fault.message.as_str()), (reason, message), "{status}");
         }
-        let long = payload(404, "x".repeat(9_000).as_bytes()).expect_err("it is bad");
+        let long = payload(404, "x".repeat(9_000).as_bytes(), 9).expect_err("it is bad");
         assert!(long.message.len() < 600);
     }
 }

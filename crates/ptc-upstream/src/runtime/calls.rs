@@ -308,6 +308,7 @@ impl Run {
         let allowance = Allowance {
             timeout: self.time_for(upstream),
             max_bytes: self.caps.max_response_bytes.min(upstream.config.max_response_bytes),
+            max_values: self.caps.max_response_values,
             once: tool.effect != EffectClass::Read,
         };
         let answer = upstream.client.call(&tool.def.name, args, allowance).await;
@@ -323,7 +324,7 @@ impl Run {
                 Block::Data(value) => redactor.redact_json(value),
             }
         }
-        let (value, kind) = select(payload)?;
+        let (value, kind) = select(payload, allowance.max_values)?;
         if kind != ValueKind::None {
             self.runtime.shapes().learn(&self.owner, &upstream.config.name, &tool.def.name, &value);
         }

@@ -34,10 +34,22 @@ pub struct Caps {
     pub start_wait: Option<Duration>,
     /// How large an answer may be before it is decoded; the smaller of this and the upstream's own counts.
     pub max_response_bytes: usize,
+    /// How many values an answer may have before it is decoded, from [`Caps::values_within`] the memory of a program.
+    pub max_response_values: usize,
     /// How large the answer to a question may be.
     pub max_catalog_bytes: usize,
     /// How many calls may be under way at once.
     pub concurrency: usize,
+}
+
+/// What a value of an answer takes while it is decoded, with the list that grows around it.
+const VALUE_BYTES: usize = 128;
+
+impl Caps {
+    /// How many values an answer may have for a program with so much memory.
+    pub fn values_within(memory_bytes: usize) -> usize {
+        memory_bytes / VALUE_BYTES
+    }
 }
 
 impl Default for Caps {
@@ -48,6 +60,7 @@ impl Default for Caps {
             call_timeout: Duration::from_millis(5_000),
             start_wait: None,
             max_response_bytes: MAX_RESPONSE_BYTES,
+            max_response_values: Caps::values_within(64 << 20),
             max_catalog_bytes: 256 * 1024,
             concurrency: 50,
         }

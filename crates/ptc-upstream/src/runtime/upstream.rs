@@ -135,6 +135,7 @@ impl Upstream {
         Allowance {
             timeout: timeout + Duration::from_secs(10),
             max_bytes: self.config.max_response_bytes,
+            max_values: usize::MAX,
             once: false,
         }
     }

@@ -128,6 +128,20 @@ async fn the_smaller_bound_of_run_and_upstream_counts() {
     }
 }
 
+/// Values take many times the bytes of their text, so their number is bounded too, by the memory of the program.
+#[tokio::test]
+async fn an_answer_with_more_values_than_the_program_has_room_for_is_not_decoded() {
+    let list = |items: usize| format!("[{}]", vec!["{}"; items].join(","));
+    for (items, expected) in [(1_000, "1000"), (1_001, ":response_too_large")] {
+        let answered = list(items);
+        let client = Fixture::new("db", &[("reads", json!({}))], move |_, _| text(answered.clone()));
+        let caps = Caps { max_response_values: Caps::values_within(128_000), ..Caps::default() };
+        let run = start(&[&client]).await.context(caps, Policy::open());
+        let source = "(let [r (tool/call 'db/reads)] (if (:ok r) (count (:value r)) (:reason r)))";
+        assert_eq!(value(&run, source).await, expected, "{items}");
+    }
+}
+
 /// The cap is a number of calls that may be made, not of calls before the last.
 #[tokio::test]
 async fn a_run_makes_exactly_as_many_calls_as_it_may() {

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 /// What a call in these tests may cost.
 pub const ALLOWANCE: Allowance =
-    Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20, once: false };
+    Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
 
 /// The secret that fault servers are given and echo. `cargo xtask ci` looks for it in whatever tests print.
 pub const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";

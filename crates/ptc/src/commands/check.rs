@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use ptc_lisp::Error;
 use ptc_lisp::analyze::Manifest;
+use ptc_lisp::{Error, Limits};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::{self, PlannedUse, Policy, Refusal, reached};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ pub fn run(args: CheckArgs) -> anyhow::Result<Outcome> {
         let compiled = prelude::compile(&args.prelude).map_err(|refused| anyhow!(refused.line()))?;
         machine.attach(&Arc::new(compiled))?;
     }
-    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude))?;
+    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude), Limits::default().memory)?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     tools.grant(&mut machine);

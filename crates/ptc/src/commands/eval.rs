@@ -147,7 +147,7 @@ impl Common {
     }
 
     /// What a program may use.
-    fn limits(&self) -> Limits {
+    pub fn limits(&self) -> Limits {
         let defaults = Limits::default();
         let fuel = self.fuel.unwrap_or(defaults.fuel);
         let memory = self.memory.unwrap_or(defaults.memory);
@@ -213,7 +213,7 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
         return prelude::show_inventory(&prelude, &args.upstreams);
     }
     if args.batch {
-        let upstreams = args.upstreams.start(args.common.lent.as_deref())?;
+        let upstreams = args.upstreams.start(args.common.lent.as_deref(), args.common.limits().memory)?;
         return batch::run(args.common, upstreams.as_ref(), io::stdin().lock(), &mut terminal::stdout());
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
@@ -226,7 +226,7 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
     if let Err(refused) = values::give(&mut machine, &args.data) {
         return not_given(refused, args.json);
     }
-    let upstreams = args.upstreams.start(args.common.lent.as_deref())?;
+    let upstreams = args.upstreams.start(args.common.lent.as_deref(), args.common.limits().memory)?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     if args.check {

@@ -133,7 +133,7 @@ fn with(
 
 /// Prints what prompts say about a prelude.
 pub fn show_inventory(prelude: &Arc<Prelude>, upstreams: &attached::UpstreamArgs) -> anyhow::Result<Outcome> {
-    let upstreams = upstreams.start(Some(prelude))?;
+    let upstreams = upstreams.start(Some(prelude), Limits::default().memory)?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let offers = run.as_ref().map(|run| run.offers(prelude));
     let text = prelude.inventory(offers).unwrap_or_else(|| ";; no export is for prompts".to_owned());
@@ -142,7 +142,7 @@ pub fn show_inventory(prelude: &Arc<Prelude>, upstreams: &attached::UpstreamArgs
 }
 
 fn check(prelude: &Prelude, upstreams: &attached::UpstreamArgs, json: bool) -> anyhow::Result<Outcome> {
-    let upstreams = upstreams.start(Some(prelude))?;
+    let upstreams = upstreams.start(Some(prelude), Limits::default().memory)?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let offers = run.as_ref().map(|run| run.offers(prelude));
     let text = match json {
