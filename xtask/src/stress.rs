@@ -168,7 +168,9 @@ mod unit {
             let tests = folder.join("tests");
             let there = match name.strip_prefix("bin/") {
                 Some(_) => folder.join("src/main.rs").exists(),
-                None => tests.join(name).join("main.rs").exists() || tests.join(format!("{name}.rs")).exists(),
+                None => {
+                    tests.join(name).join("main.rs").exists() || tests.join(format!("{name}.rs")).exists()
+                }
             };
             assert!(there, "there is no test program {binary}");
         }

@@ -111,7 +111,8 @@ fn bare_exchange(server: &Path) -> f64 {
 async fn plain_calls(server: &Path) -> f64 {
     let config = config(server);
     let client = client::connect(&config.upstreams[0], &Secrets::default()).expect("an MCP upstream");
-    let allowance = Allowance { timeout: Duration::from_secs(10), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
+    let allowance =
+        Allowance { timeout: Duration::from_secs(10), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
     let args = json!({"text": "hi"}).as_object().cloned().expect("an object");
     let mut took = Vec::new();
     for _ in 0..CALLS {

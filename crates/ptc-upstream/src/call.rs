@@ -170,7 +170,11 @@ pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault>
     if let Some(structured) = payload.structured {
         return Ok((structured, ValueKind::Json));
     }
-    let read = payload.texts().into_iter().map(|text| parsed(text, most)).collect::<Result<Option<Vec<Json>>, Fault>>()?;
+    let read = payload
+        .texts()
+        .into_iter()
+        .map(|text| parsed(text, most))
+        .collect::<Result<Option<Vec<Json>>, Fault>>()?;
     let is_json = read.is_some();
     let mut read = read.into_iter().flatten();
     let values = payload.content.into_iter().map(|block| match block {
@@ -278,7 +282,11 @@ mod tests {
         assert_eq!(select("[{}, {}, {}]").ok(), Some((json!([{}, {}, {}]), ValueKind::Json)));
         let refused = select("[{}, {}, {}, {}]").expect_err("too many");
         assert_eq!(refused.reason, Reason::ResponseTooLarge);
-        assert!(refused.message.starts_with("the answer has 4 values, more than the 3 "), "{}", refused.message);
+        assert!(
+            refused.message.starts_with("the answer has 4 values, more than the 3 "),
+            "{}",
+            refused.message
+        );
         let prose = "[1] a, b, c, d, e";
         assert_eq!(select(prose).ok(), Some((json!(prose), ValueKind::Text)));
     }

@@ -72,7 +72,11 @@ impl UpstreamArgs {
 
     /// Starts the upstreams; nothing if none were asked for. What people should know of them is told, also of those whose
     /// names the prelude of the programs uses for something else. Programs have so much memory, which bounds what is decoded for them.
-    pub fn start(&self, prelude: Option<&Prelude>, memory: usize) -> anyhow::Result<Option<AttachedUpstreams>> {
+    pub fn start(
+        &self,
+        prelude: Option<&Prelude>,
+        memory: usize,
+    ) -> anyhow::Result<Option<AttachedUpstreams>> {
         let Some(path) = &self.upstreams_config else { return Ok(None) };
         let config = Config::from_file(path).map_err(|error| anyhow!("{error}"))?;
         let secrets = Secrets::resolve(&config).map_err(|error| anyhow!("{}: {error}", path.display()))?;

@@ -251,7 +251,8 @@ impl Found {
 
 /// Runs schedules on all threads, until there are so many, or the time is over, or something is wrong.
 fn simulate(options: &Options, fault: Option<Fault>, most: u64, until: Option<Instant>) -> Result<Found> {
-    let (next, stop, found) = (AtomicU64::new(options.from), AtomicBool::new(false), Mutex::new(Found::default()));
+    let (next, stop, found) =
+        (AtomicU64::new(options.from), AtomicBool::new(false), Mutex::new(Found::default()));
     let began = Instant::now();
     let work = || -> Result<()> {
         let (kit, mut own) = (Kit::new()?, Found::default());
@@ -263,7 +264,10 @@ fn simulate(options: &Options, fault: Option<Fault>, most: u64, until: Option<In
                 break;
             }
             if done > 0 && done.is_multiple_of(NEWS) {
-                eprintln!("{done} schedules begun, up to {number} of seed {}: nothing wrong yet", options.seed);
+                eprintln!(
+                    "{done} schedules begun, up to {number} of seed {}: nothing wrong yet",
+                    options.seed
+                );
             }
             let plan = Plan { seed: options.seed, number, fault, ..Plan::default() };
             let outcome = schedule::run(&kit, &plan)?;

@@ -46,7 +46,12 @@ fn hold(config: &str) {
         let config = Config::from_file(config.as_ref()).expect("a configuration");
         let secrets =
             Secrets::resolve_with(&config, &|name| std::env::var(name).ok(), None).expect("its secrets");
-        let allowance = Allowance { timeout: Duration::from_secs(10), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
+        let allowance = Allowance {
+            timeout: Duration::from_secs(10),
+            max_bytes: 1 << 20,
+            max_values: 1 << 16,
+            once: false,
+        };
         let clients: Vec<_> =
             config.upstreams.iter().filter_map(|upstream| client::connect(upstream, &secrets)).collect();
         for client in &clients {

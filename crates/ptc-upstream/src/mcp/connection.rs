@@ -159,7 +159,8 @@ impl Connection {
         };
         match served {
             Ok(service) => {
-                let limits = Allowance { timeout: Duration::MAX, max_bytes: cap, max_values: usize::MAX, once: false };
+                let limits =
+                    Allowance { timeout: Duration::MAX, max_bytes: cap, max_values: usize::MAX, once: false };
                 Connection::new(service, inbox, Some(process), limits, CancellationToken::new())
             }
             Err(ClientInitializeError::JsonRpcError(error)) => {
@@ -203,7 +204,12 @@ impl Connection {
         settings.retry_config = Arc::new(Resume);
         let transport = StreamableHttpClientTransport::with_client(client.clone(), settings);
         let served = serve_client_with_lifecycle(ear, transport, handshake.lifecycle());
-        let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap, max_values: usize::MAX, once: false };
+        let limits = Allowance {
+            timeout: http.endpoint.request_timeout,
+            max_bytes: cap,
+            max_values: usize::MAX,
+            once: false,
+        };
         match tokio::time::timeout(http.handshake_timeout, served).await {
             Ok(Ok(service)) => Connection::new(service, inbox, None, limits, client.doubt()),
             Ok(Err(error)) => Err(client.last_fault().unwrap_or_else(|| refused(&error))),
@@ -229,7 +235,12 @@ impl Connection {
             let lifecycle = Handshake::Legacy.lifecycle();
             serve_client_with_lifecycle(ear, transport, lifecycle).await.map_err(|error| refused(&error))
         };
-        let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap, max_values: usize::MAX, once: false };
+        let limits = Allowance {
+            timeout: http.endpoint.request_timeout,
+            max_bytes: cap,
+            max_values: usize::MAX,
+            once: false,
+        };
         let service = tokio::time::timeout(http.handshake_timeout, served)
             .await
             .map_err(|_| slow(http.handshake_timeout))??;

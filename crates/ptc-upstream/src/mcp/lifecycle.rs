@@ -187,7 +187,8 @@ impl Client for McpClient {
             let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
             let request = CallToolRequest::new(params);
             let text = self.request(request.into(), allowance).await;
-            text.and_then(|text| answer::payload(&text, allowance.max_values)).map_err(|fault| self.clean(fault))
+            text.and_then(|text| answer::payload(&text, allowance.max_values))
+                .map_err(|fault| self.clean(fault))
         })
     }
 

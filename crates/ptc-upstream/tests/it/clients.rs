@@ -329,7 +329,8 @@ async fn a_server_whose_variable_is_not_set_is_broken_by_itself() {
         ]
     );
     let secrets = Secrets::resolve_with(&config, &lookup, None).unwrap_or_else(|error| panic!("{error}"));
-    let allowance = Allowance { timeout: Duration::from_secs(5), max_bytes: 1024, max_values: 1024, once: false };
+    let allowance =
+        Allowance { timeout: Duration::from_secs(5), max_bytes: 1024, max_values: 1024, once: false };
     for (name, expected) in [
         (
             "args",

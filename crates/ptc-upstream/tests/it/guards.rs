@@ -134,9 +134,9 @@ async fn an_answer_with_more_values_than_the_program_has_room_for_is_not_decoded
     let list = |items: usize| format!("[{}]", vec!["{}"; items].join(","));
     for (items, expected) in [(1_000, "1000"), (1_001, ":response_too_large")] {
         let answered = list(items);
-        let client = Fixture::new("db", &[("reads", json!({}))], move |_, _| text(answered.clone()));
+        let client = db(move |_, _| text(answered.clone()));
         let caps = Caps { max_response_values: Caps::values_within(128_000), ..Caps::default() };
-        let run = start(&[&client]).await.context(caps, Policy::open());
+        let run = started(&client, json!({})).await.context(caps, Policy::open());
         let source = "(let [r (tool/call 'db/reads)] (if (:ok r) (count (:value r)) (:reason r)))";
         assert_eq!(value(&run, source).await, expected, "{items}");
     }

@@ -36,7 +36,8 @@ fn over_pipes(program: &Path, args: &[&str], env: Json) -> Arc<dyn Client> {
 }
 
 /// Node needs a moment to start.
-const PATIENT: Allowance = Allowance { timeout: Duration::from_secs(60), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
+const PATIENT: Allowance =
+    Allowance { timeout: Duration::from_secs(60), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
 
 async fn listed(client: &dyn Client) -> Vec<String> {
     client.list(PATIENT).await.expect("tools").into_iter().map(|tool| tool.name).collect()

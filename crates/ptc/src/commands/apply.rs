@@ -85,7 +85,8 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
     let _announcing = store.journal.announce();
     let applying = Arc::new(Applying::begin(&store.journal, &plan)?);
     let begun = store.journal.effects().has(&apply::scope(&plan))?;
-    let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start(None, Limits::default().memory)?;
+    let upstreams =
+        UpstreamArgs::of(config, args.upstream_call_timeout).start(None, Limits::default().memory)?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let mut said = Said { json: args.json, redactor: upstreams.redactor().clone() };
     if plan.writes.is_empty() {

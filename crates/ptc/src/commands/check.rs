@@ -71,7 +71,8 @@ pub fn run(args: CheckArgs) -> anyhow::Result<Outcome> {
         let compiled = prelude::compile(&args.prelude).map_err(|refused| anyhow!(refused.line()))?;
         machine.attach(&Arc::new(compiled))?;
     }
-    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude), Limits::default().memory)?;
+    let upstreams =
+        args.upstreams.start(machine.prelude().map(|prelude| &**prelude), Limits::default().memory)?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     tools.grant(&mut machine);

@@ -97,7 +97,8 @@ pub fn run(mut args: PlanArgs) -> anyhow::Result<Outcome> {
     };
     let mut machine = args.common.machine()?;
     values::give(&mut machine, &args.data)?;
-    let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude), args.common.limits().memory)?;
+    let upstreams =
+        args.upstreams.start(machine.prelude().map(|prelude| &**prelude), args.common.limits().memory)?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let run = upstreams.begin();
     run.furnish(&mut machine)?;

@@ -71,13 +71,13 @@ fn keys_told<'k>(keys: impl Iterator<Item = &'k FieldKey>) -> String {
     if count == 1 { format!("<key {told}>") } else { format!("<{} keys {told}>", grouped(count)) }
 }
 
-type Field = (FieldKey, Column);
+type FieldColumn = (FieldKey, Column);
 
 /// Maps in the same place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     pub maps: usize,
-    fields: Vec<Field>,
+    fields: Vec<FieldColumn>,
     places: BTreeMap<FieldKey, usize>,
     /// Whether there are keys that are not told apart.
     more: bool,
@@ -176,7 +176,7 @@ impl Record {
         if self.has_data_for_keys() {
             return 0;
         }
-        let own = |(key, column): &Field| {
+        let own = |(key, column): &FieldColumn| {
             let bytes = if looks_like_data(&key.name) { 0 } else { key.name.len() + 2 };
             bytes + column.key_bytes()
         };
@@ -196,7 +196,7 @@ impl Record {
     pub fn lines(&self, most: usize) -> Vec<String> {
         let bytes = |lines: &[String]| lines.iter().map(|line| line.len() + 2).sum::<usize>();
         let room = self.room(most);
-        let (data, named): (Vec<&Field>, Vec<&Field>) =
+        let (data, named): (Vec<&FieldColumn>, Vec<&FieldColumn>) =
             self.fields.iter().partition(|(key, _)| looks_like_data(&key.name));
         let (data, shown) =
             if data.len() > 1 { (data, named) } else { (Vec::new(), self.fields.iter().collect()) };
@@ -240,7 +240,7 @@ impl Record {
     }
 
     /// A key, and what is known of its values, with maps in at most so many bytes; else only their kinds.
-    fn field_text(&self, (key, column): &Field, inner: Option<usize>) -> String {
+    fn field_text(&self, (key, column): &FieldColumn, inner: Option<usize>) -> String {
         let mut notes = if inner.is_some() { column.notes() } else { Vec::new() };
         let maps = self.maps_for(key);
         if column.values < maps {
@@ -260,7 +260,7 @@ impl Record {
     }
 
     pub fn schema(&self) -> (Json, bool) {
-        let mut fields: Vec<&Field> = self.fields.iter().collect();
+        let mut fields: Vec<&FieldColumn> = self.fields.iter().collect();
         let count = fields.len();
         let data = self.has_data_for_keys();
         fields.retain(|(key, _)| !data && !looks_like_data(&key.name));
@@ -291,7 +291,7 @@ impl Record {
 }
 
 /// Several keys that are not told, with the kinds of their values.
-fn unnamed_text(fields: &[&Field]) -> String {
+fn unnamed_text(fields: &[&FieldColumn]) -> String {
     let mut kinds: Vec<&str> = Vec::new();
     for kind in fields.iter().flat_map(|(_, column)| column.merged_kinds()) {
         if !kinds.contains(&kind) {

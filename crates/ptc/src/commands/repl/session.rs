@@ -87,7 +87,8 @@ impl Session {
         }
         let required = first_required();
         let machine = fresh(&args, &tools, &required)?;
-        let upstreams = args.upstreams.start(machine.prelude().map(|prelude| &**prelude), args.common.limits().memory)?;
+        let upstreams =
+            args.upstreams.start(machine.prelude().map(|prelude| &**prelude), args.common.limits().memory)?;
         let interrupt = Cancel::new();
         let stop = interrupt.clone();
         let listen = ctrlc::set_handler(move || match stop.is_cancelled() {

@@ -140,7 +140,12 @@ fn measured(
 
 /// How many bytes the tools of these servers are; nothing if one of them cannot be asked.
 fn bytes(config: &Config, lookup: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Option<usize>> {
-    let allowance = Allowance { timeout: Duration::from_secs(120), max_bytes: 64 << 20, max_values: usize::MAX, once: false };
+    let allowance = Allowance {
+        timeout: Duration::from_secs(120),
+        max_bytes: 64 << 20,
+        max_values: usize::MAX,
+        once: false,
+    };
     // One of them is this program itself, which is not its own upstream here.
     let Ok(secrets) = Secrets::resolve_with(config, lookup, None) else {
         return Ok(None);
