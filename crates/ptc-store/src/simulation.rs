@@ -98,7 +98,8 @@ impl Disk {
         let mut platter = self.lock();
         (platter.unsynced, platter.promised) = (0, 0);
         platter.changes += 1;
-        platter.sqlite.batch("ROLLBACK TO base").map_err(failed)
+        // Released too, or the journal in memory would grow, and every savepoint take longer, with all that ever happened.
+        platter.sqlite.batch("ROLLBACK TO base; RELEASE base; SAVEPOINT base").map_err(failed)
     }
 
     /// How often something was changed.
