@@ -6,13 +6,13 @@
 use std::cmp::Ordering;
 
 use super::eager::item_shape;
-use super::{Builtin, known, native, registry, sort_keys};
+use super::{Builtin, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::{Res, illegal};
 use crate::value::order::{compare, compare_numbers};
-use crate::value::{Value, prefetch};
+use crate::value::Value;
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),
@@ -24,14 +24,6 @@ pub(super) static TABLE: &[Builtin] = &[
         &[],
     ),
     native("prim/sort-by-keys", "[keys items]", sort_by_keys, "Items in the order of their keys.", &[]),
-    native(
-        "prim/sort-by-known",
-        "[f cmp coll]",
-        sort_by_known,
-        "The items by a field or by fields, in natural order or that of a built-in comparator; nil if \
-         the function is another, or if the fields are not numbers and short strings.",
-        &[],
-    ),
     native(
         "prim/sort-by-keys-known",
         "[cmp keys items]",
@@ -181,37 +173,6 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: KnownComparator)
     }
     charge(heap, items.len())?;
     Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
-}
-
-/// Items by fields: the keys of `juxt` need no vectors.
-fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let order = match &args[1] {
-        Value::Nil => Some(KnownComparator::Natural),
-        comparator => known(comparator),
-    };
-    let (Some(order), Some(function)) = (order, known::Known::for_items(heap, &args[0], &args[2])) else {
-        return Ok(Value::Nil);
-    };
-    let mut fields = match function {
-        known::Known::Field(field) => vec![field],
-        known::Known::Fields(fields) if order == KnownComparator::Natural => fields,
-        _ => return Ok(Value::Nil),
-    };
-    let items = heap.collect(&args[2])?;
-    charge(heap, items.len())?;
-    heap.reserve_values(items.len() * (2 * fields.len() + 2))?;
-    let mut columns = vec![Vec::with_capacity(items.len()); fields.len()];
-    for (at, item) in items.iter().enumerate() {
-        items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
-        for (field, column) in fields.iter_mut().zip(&mut columns) {
-            let Ok(value) = field.of(heap, item) else { return Ok(Value::Nil) };
-            column.push(value.into_owned());
-        }
-    }
-    Ok(match sort_keys::order(&columns, order) {
-        Some(positions) => Value::seq_from(picked(items, &positions), item_shape(&args[2])),
-        None => Value::Nil,
-    })
 }
 
 /// A stable merge sort that ends at the first pair without an order.

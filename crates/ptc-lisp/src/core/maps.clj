@@ -88,7 +88,8 @@
 (defn group-by
   "A map from (f x) to the vector of the elements x of coll that have it, in order. A string or a
   path vector as f looks elements up by that key or path."
-  {:examples [["(group-by odd? [1 2 3])" "{true [1 3], false [2]}"]
+  {:chain :group-by
+   :examples [["(group-by odd? [1 2 3])" "{true [1 3], false [2]}"]
               ["(group-by :t [{:t 1 :n \"a\"} {:t 1 :n \"b\"}])" "{1 [{:t 1, :n \"a\"} {:t 1, :n \"b\"}]}"]]}
   [f coll]
   (let [f (ptc.impl/key-fn f)

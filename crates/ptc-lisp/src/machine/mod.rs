@@ -51,7 +51,6 @@ pub(crate) use census::room;
 pub use check::Discovered;
 pub use fate::AnswerUse;
 use fiber::Fiber;
-pub(crate) use library::is_core;
 pub use memory::Function;
 use prepared::Prepared;
 

@@ -10,6 +10,7 @@ use super::call::check_depth;
 use super::fiber::{Cont, Frame, Give};
 use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
+use crate::builtins::gather::{self, PUSHED};
 use crate::builtins::{Run, registry};
 use crate::code::{Op, Reg};
 use crate::error::Error;
@@ -258,6 +259,30 @@ impl Machine {
                     }
                 }};
             }
+            // Adds to a table that a loop fills: a function of the heap, the table and the key. What may have to be
+            // realised first, or does not fit, is found before anything is taken out of its register.
+            macro_rules! gather {
+                ($gather:expr, $table:expr, $key:expr $(, $item:expr)?) => {{
+                    self.heap.fuel_used = used!();
+                    let mut table = regs.take($table);
+                    let done = $gather(&mut self.heap, &mut table, regs.get($key) $(, regs.get($item))?);
+                    regs.put($table, table);
+                    let keys = ledger::take();
+                    until = pc.next().far(left(self.stop_at, self.heap.fuel_used.saturating_add(keys)));
+                    if keys > 0 && used!() > self.heap.limits.fuel {
+                        ask!(self.look(), None);
+                    }
+                    match done {
+                        Ok(answer) => {
+                            self.reclaimed = false;
+                            regs.release($key);
+                            $(regs.release($item);)?
+                            answer
+                        }
+                        Err(signal) => ask!(Done::Err(signal), None),
+                    }
+                }};
+            }
             // Makes the frame of a function with one fixed arity, if there is room and no meter needs a look.
             macro_rules! enter {
                 ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
@@ -481,6 +506,35 @@ impl Machine {
                             Err(lazy) => ask!(Done::Err(Box::new(Signal::Force(lazy))), None),
                         }
                     }
+                    Op::Push { vec, item } => {
+                        if !regs.append(vec, item) {
+                            ask!(self.by_hand(*op), None);
+                        }
+                        self.heap.allocated(PUSHED);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Tally { map, key } => {
+                        gather!(gather::tally, map, key);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Group { map, key, item } => {
+                        gather!(gather::group, map, key, item);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Include { dst, set, item } => {
+                        let is_new = gather!(gather::include, set, item);
+                        regs.put_bool(dst, is_new);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Pipe { .. } | Op::Fuse { .. } => {}
                     Op::Unreduce { src } => match regs.get(src) {
                         Value::Reduced(value) => {
                             let value = (**value).clone();
@@ -506,8 +560,7 @@ impl Machine {
                     | Op::Try { .. }
                     | Op::EndTry {}
                     | Op::Catches { .. }
-                    | Op::Pipe { .. }
-                    | Op::Fuse { .. }
+                    | Op::IfFits { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
                 pc = pc.next();

@@ -3,19 +3,9 @@
 
 use serde_json::json;
 
-use super::super::Run;
-use super::super::trial::check;
-use super::*;
+use crate::builtins::trial::check;
 use crate::limits::Limits;
 use crate::machine::{Answer, Machine, Step};
-
-#[test]
-fn parts_are_named_after_functions() {
-    for (name, _) in PARTS {
-        let id = registry().qualified(name).unwrap_or_else(|| panic!("{name} is not declared"));
-        assert!(!matches!(registry().get(id).run, Run::Const(_)), "{name} is no function");
-    }
-}
 
 /// What a program gives, or its error in all detail with the text of its place.
 fn outcome(source: &str, limits: &Limits) -> (String, u64) {
