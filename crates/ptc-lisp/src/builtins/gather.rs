@@ -18,7 +18,7 @@ const KEY: usize = 64;
 
 /// What a loop takes a value for. In code it is a number: up to [`Role::MOST`], a function of so many arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// A function that is called with so many arguments.
     Function(u8),
     /// A collection that `conj` adds to.
@@ -33,7 +33,7 @@ pub(crate) enum Role {
 
 impl Role {
     /// The most arguments of a function.
-    pub(crate) const MOST: u8 = 20;
+    const MOST: u8 = 20;
 
     /// Its number in code.
     pub(crate) fn number(self) -> u8 {

@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
-use super::numeric::{Arith, counted, pay};
+use super::numeric::{self, counted, pay};
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
@@ -378,7 +378,7 @@ fn total(heap: &mut Heap, coll: &Value) -> Res<(Value, u64)> {
             Ok(Some(Value::Nil)) => heap.work(1)?,
             Ok(Some(item)) => {
                 heap.work(1)?;
-                total = Arith::Add.apply(heap, &total, &item)?;
+                total = numeric::add(heap, &total, &item)?;
                 count += 1;
             }
             Err(_) => return Err(Signal::Realise(coll.clone()).into()),

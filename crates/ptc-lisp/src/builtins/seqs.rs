@@ -6,7 +6,7 @@ use num_traits::ToPrimitive;
 
 use super::chain_part::ChainPart;
 use super::access::{empty_seq, items, rest_of, step, tail};
-use super::numeric::Arith;
+use super::numeric;
 use super::vectors::BODY;
 use super::{Builtin, args, native, registry, sorted};
 use crate::arith;
@@ -184,7 +184,7 @@ fn exact_range(heap: &mut Heap, start: Value, end: &Value, step: &Value) -> Res 
     let goes_up = arith::sign(step)?.is_gt();
     let (mut items, mut at) = (Vec::new(), start);
     while if goes_up { arith::less(&at, end)? } else { arith::less(end, &at)? } {
-        let next = Arith::Add.apply(heap, &at, step)?;
+        let next = numeric::add(heap, &at, step)?;
         heap.work(1)?;
         heap.grow(&mut items)?;
         if arith::less(&at, &next)? != goes_up {

@@ -507,6 +507,10 @@ impl Rewriter {
         if begins {
             let begun = self.state(making, making.bool(false));
             let value = match function.as_ref().and_then(Called::builtin) {
+                // What is alone has to be a number, too.
+                Some(id) if part == ChainPart::Apply && is_choice(id) => {
+                    of(id, vec![making.item(), making.item()], making)
+                }
                 Some(id) if part == ChainPart::Apply => of(id, vec![making.item()], making),
                 _ => making.item(),
             };
@@ -539,6 +543,11 @@ impl Rewriter {
         making.bind(out, making.call(add, vec![making.local(out), making.item()]));
         making.local(out)
     }
+}
+
+/// Whether a builtin gives one of its arguments.
+fn is_choice(id: BuiltinId) -> bool {
+    matches!(registry().get(id).name, "clojure.core/max" | "clojure.core/min")
 }
 
 /// Whether a node is `[]`.
