@@ -46,6 +46,9 @@ pub(crate) enum ChainPart {
     Fnil,
     Juxt,
     Partial,
+    // Functions of a map, a key or a path, and a function.
+    Update,
+    UpdateIn,
 }
 
 impl ChainPart {
@@ -54,7 +57,7 @@ impl ChainPart {
         use ChainPart::{
             Apply, Comp, Complement, Constantly, Distinct, Drop, DropWhile, Every, Filter, Filterv, Fnil, For, GroupBy,
             Into, Juxt, Keep, KeepIndexed, Map, MapIndexed, Mapcat, Mapv, NotAny, NotEvery, Partial, Reduce, Remove, Run,
-            SortBy, Take, TakeWhile, Transduce,
+            SortBy, Take, TakeWhile, Transduce, Update, UpdateIn,
         };
         Some(match name {
             "distinct" => Distinct,
@@ -89,6 +92,8 @@ impl ChainPart {
             "fnil" => Fnil,
             "juxt" => Juxt,
             "partial" => Partial,
+            "update" => Update,
+            "update-in" => UpdateIn,
             _ => return None,
         })
     }

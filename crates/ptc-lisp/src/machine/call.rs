@@ -231,7 +231,12 @@ impl Machine {
         let id = match self.blamed() {
             // What the program passed is its own; what a core function uses itself is nothing that the program knows of.
             Some(core) if core != id && !self.is_passed(id) => core,
-            _ => id,
+            Some(_) => id,
+            // The same for code that stands in place of a call.
+            None => match self.called_here() {
+                Some(core) if core != id && !self.is_named_here(registry().get(id).local) => core,
+                _ => id,
+            },
         };
         let entry = registry().get(id);
         if !matches!(entry.ns, "prim" | "ptc.impl") {

@@ -269,7 +269,7 @@ impl Rewriter {
     fn other(&mut self, arg: Node, is_count: bool, making: &mut Making) -> Node {
         let is_int = matches!(arg.kind, NodeKind::Const(Const::Int(_)));
         let is_plain = matches!(arg.kind, NodeKind::Const(_) | NodeKind::Builtin(_));
-        if if is_count { is_int } else { is_plain || is_empty_vector(&arg) } {
+        if if is_count { is_int } else { is_plain || is_empty_vector(&arg) || is_empty_map(&arg) } {
             return arg;
         }
         let span = arg.span;
@@ -491,7 +491,9 @@ impl Rewriter {
 
     /// Folds the items.
     fn fold(&mut self, part: ChainPart, function: Option<Called>, init: Option<Node>, making: &mut Making) -> Node {
-        let completing = function.as_ref().and_then(Called::builtin).filter(|_| part == ChainPart::Transduce);
+        // `transduce` ends with a call of the function, `apply` wants what is alone to be a number, too.
+        let ends = matches!(part, ChainPart::Transduce | ChainPart::Apply);
+        let completing = function.as_ref().and_then(Called::builtin).filter(|_| ends);
         let of = |id: BuiltinId, args, making: &Making| {
             let function = making.node(NodeKind::Builtin(id));
             making.node(NodeKind::Call(function.into(), args))
@@ -499,22 +501,14 @@ impl Rewriter {
         let first = match (part, init, completing) {
             (ChainPart::For, ..) => Some(making.node(NodeKind::Vector(Vec::new()))),
             (_, Some(init), _) => Some(init),
-            (_, None, Some(id)) => Some(of(id, Vec::new(), making)),
-            (_, None, None) => None,
+            (ChainPart::Transduce, None, Some(id)) => Some(of(id, Vec::new(), making)),
+            _ => None,
         };
         let begins = first.is_none();
         let acc = self.state(making, first.unwrap_or_else(|| Node::nil(making.span)));
         if begins {
             let begun = self.state(making, making.bool(false));
-            let value = match function.as_ref().and_then(Called::builtin) {
-                // What is alone has to be a number, too.
-                Some(id) if part == ChainPart::Apply && is_choice(id) => {
-                    of(id, vec![making.item(), making.item()], making)
-                }
-                Some(id) if part == ChainPart::Apply => of(id, vec![making.item()], making),
-                _ => making.item(),
-            };
-            making.steps.push(ChainStep::Begin(begun, acc, value));
+            making.steps.push(ChainStep::Begin(begun, acc, making.item()));
             making.begun = Some(begun);
         }
         let value = self.value(function, vec![making.local(acc), making.item()], making);
@@ -537,17 +531,28 @@ impl Rewriter {
         if let NodeKind::Local(local, _) = to.kind {
             making.fits.push((local, Role::Target));
         }
-        let to = if is_vector { making.node(NodeKind::Vector(Vec::new())) } else { to };
+        let is_map = is_empty_map(&to);
+        let to = match (is_vector, is_map) {
+            (true, _) => making.node(NodeKind::Vector(Vec::new())),
+            (_, true) => making.node(NodeKind::Map(Vec::new())),
+            _ => to,
+        };
         let out = self.state(making, to);
+        // A pair that is made to become an entry need not be made.
+        if is_map
+            && let Some(ChainStep::Bind(_, Node { kind: NodeKind::Vector(pair), .. })) = making.steps.last_mut()
+            && pair.len() == 2
+        {
+            let mut args = vec![Node::new(NodeKind::Local(out, false), making.span)];
+            args.append(pair);
+            making.steps.pop();
+            making.bind(out, making.call("prim/assoc", args));
+            return making.local(out);
+        }
         let add = if is_vector { "prim/push" } else { "clojure.core/conj" };
         making.bind(out, making.call(add, vec![making.local(out), making.item()]));
         making.local(out)
     }
-}
-
-/// Whether a builtin gives one of its arguments.
-fn is_choice(id: BuiltinId) -> bool {
-    matches!(registry().get(id).name, "clojure.core/max" | "clojure.core/min")
 }
 
 /// Whether a node is `[]`.
@@ -555,6 +560,15 @@ fn is_empty_vector(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Vector(items) => items.is_empty(),
         NodeKind::Const(Const::Vector(items)) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a node is `{}`.
+fn is_empty_map(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Map(pairs) => pairs.is_empty(),
+        NodeKind::Const(Const::Map(pairs)) => pairs.is_empty(),
         _ => false,
     }
 }

@@ -12,6 +12,7 @@
 
 mod build;
 mod inline;
+mod update;
 mod walk;
 
 use crate::analyze::node::{FnNode, Local, Node, NodeKind};
@@ -61,6 +62,7 @@ impl Rewriter {
         if is_chain(node) && self.chain(node) {
             return;
         }
+        self.update(node);
         match &mut node.kind {
             NodeKind::Fn(function) => rewrite_at(function, self.depth),
             NodeKind::Letfn(letfn) => {
@@ -79,9 +81,11 @@ fn part_of(node: &Node) -> Option<(ChainPart, &[Node])> {
     Some((registry().get(id).part()?, args))
 }
 
-/// Whether a call is a stage.
+/// Whether a call is a stage. What drops the first items of a whole collection is none: that is a view of the rest.
 fn is_stage(node: &Node) -> bool {
-    part_of(node).is_some_and(|(part, args)| part.is_stage(args.len()))
+    let Some((part, args)) = part_of(node) else { return false };
+    let is_view = part == ChainPart::Drop && !args.last().is_some_and(is_stage);
+    part.is_stage(args.len()) && !is_view
 }
 
 /// Whether a node gives a function from items to items, as `into` takes them: one stage, or `comp` of some.
