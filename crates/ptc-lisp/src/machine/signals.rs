@@ -113,7 +113,7 @@ impl Machine {
             let at = (frame.pc as usize).saturating_sub(1);
             error.span = unit.spans.get(at).copied();
             if error.kind == ErrorKind::Type && unit.ops.get(at).is_some_and(|op| op.is_arithmetic()) {
-                let operator = operator(unit.text(error.span)).or_else(|| passed(unit.ops[at]));
+                let operator = operator(unit.text(error.span)).or_else(|| self.passed(unit.ops[at]));
                 error.hint = error.hint.or_else(|| advice::for_operator(operator?, &error.message));
                 error.function = error.function.or_else(|| operator.map(str::to_owned));
             }
@@ -125,6 +125,20 @@ impl Machine {
                 _ => error,
             },
         }
+    }
+
+    /// The operator that an instruction is of which stands for a function that was passed.
+    fn passed(&self, op: Op) -> Option<&'static str> {
+        let candidates: &[&str] = match op {
+            Op::Add { .. } => &["+"],
+            Op::Sub { .. } => &["-"],
+            Op::Mul { .. } => &["*"],
+            Op::AddInt { value: 1, .. } => &["inc", "+", "-"],
+            Op::AddInt { value: -1, .. } => &["dec", "-", "+"],
+            Op::AddInt { .. } => &["+", "-"],
+            _ => &[],
+        };
+        candidates.iter().find(|name| self.is_named_here(name)).copied()
     }
 
     /// The function that an instruction stands for which only loops and other code have that stands in place of calls.
@@ -464,18 +478,6 @@ fn inside(value: &Value) -> Option<Items> {
         _ => return Items::over(value),
     };
     Items::over(&Value::list(vec![held.clone()]))
-}
-
-/// The operator that an instruction is of which stands for a function that was passed.
-fn passed(op: Op) -> Option<&'static str> {
-    Some(match op {
-        Op::Add { .. } => "+",
-        Op::Sub { .. } => "-",
-        Op::Mul { .. } => "*",
-        Op::AddInt { value: 1, .. } => "inc",
-        Op::AddInt { value: -1, .. } => "dec",
-        _ => return None,
-    })
 }
 
 /// The operator at the head of a call. Expansions have arithmetic too, but their text begins otherwise.

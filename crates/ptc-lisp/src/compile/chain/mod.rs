@@ -133,4 +133,6 @@ fn call(name: &str, args: Vec<Node>, span: Span) -> Node {
 }
 
 #[cfg(test)]
+mod cost_tests;
+#[cfg(test)]
 mod tests;
