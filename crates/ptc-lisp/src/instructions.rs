@@ -270,6 +270,8 @@ macro_rules! instructions {
             64 Group { map: Reg as InOut, key: Reg as In, item: Reg as In } -> Next;
             /// `set` with `item`, which is empty afterwards; `dst = whether it is new there`
             65 Include { dst: Reg as OutPlain, set: Reg as InOut, item: Reg as In } -> Next;
+            /// add what comes of small integers through builtins to `acc`, and go on behind them (see `builtins/skim.rs`)
+            66 Skim { acc: Reg as InOut, walk: Reg as In, plan: u16 as Const } -> Next;
         }
     };
 }

@@ -49,6 +49,15 @@ pub(crate) enum ChainPart {
     // Functions of a map, a key or a path, and a function.
     Update,
     UpdateIn,
+    // Functions of integers that natives do many times (`skim`).
+    Add,
+    Dec,
+    Even,
+    Inc,
+    Negative,
+    Odd,
+    Positive,
+    Zero,
 }
 
 impl ChainPart {

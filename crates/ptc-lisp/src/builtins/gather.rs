@@ -123,8 +123,13 @@ pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value) -> Res<()>
 pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Value) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(groups) = groups else { return illegal("groups are not in a map") };
-    if groups.get(key).is_none() {
-        heap.reserve(BODY + KEY)?;
+    match groups.position(key) {
+        Some(at) if join(groups.own_slot_at(at), item) => {
+            heap.allocated(PUSHED);
+            return Ok(());
+        }
+        Some(_) => {}
+        None => heap.reserve(BODY + KEY)?,
     }
     let mut done = Ok(());
     groups.change(key, |group| {
@@ -135,6 +140,21 @@ pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Val
     });
     heap.allocated(PUSHED);
     done
+}
+
+/// Adds an item to a group that has room for it and whose shape it does not change.
+fn join(group: Option<&mut Value>, item: &Value) -> bool {
+    let Some(Value::Vec(body)) = group else { return false };
+    let Some(inner) = Rc::get_mut(body).filter(|inner| inner.items.len() < inner.items.capacity()) else {
+        return false;
+    };
+    let mut shape = inner.shape;
+    shape.include(item);
+    let fits = shape == inner.shape;
+    if fits {
+        inner.items.push(item.clone());
+    }
+    fits
 }
 
 /// Adds an item to a set; whether it was not there.

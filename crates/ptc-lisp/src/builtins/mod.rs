@@ -48,6 +48,7 @@ mod session;
 mod sets;
 mod shapes;
 mod shown;
+pub(crate) mod skim;
 mod sort_keys;
 mod sorted;
 mod sorting;

@@ -6,6 +6,7 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
+use super::chain_part::ChainPart;
 use super::numeric::{self, counted, pay};
 use super::{Builtin, args, native};
 use crate::arith;
@@ -23,7 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[
         plus,
         "The sum of its arguments; integers grow as needed, a float makes the result a float.",
         &[("(+ 1 2 3)", "6"), ("(+ 1 0.5)", "1.5"), ("(+)", "0")],
-    ),
+    )
+    .in_chains(ChainPart::Add),
     native(
         "clojure.core/-",
         "[x] [x y] [x y & more]",
@@ -73,14 +75,16 @@ pub(super) static TABLE: &[Builtin] = &[
         inc,
         "One more than a number.",
         &[("(inc 41)", "42"), ("(inc 1.5)", "2.5")],
-    ),
+    )
+    .in_chains(ChainPart::Inc),
     native(
         "clojure.core/dec",
         "[x]",
         dec,
         "One less than a number.",
         &[("(dec 43)", "42"), ("(dec 0.5)", "-0.5")],
-    ),
+    )
+    .in_chains(ChainPart::Dec),
     native(
         "clojure.core/inc'",
         "[x]",

@@ -25,6 +25,13 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native("prim/sort-by-keys", "[keys items]", sort_by_keys, "Items in the order of their keys.", &[]),
     native(
+        "prim/sort-by-columns",
+        "[columns items]",
+        sort_by_columns,
+        "Items in the order of several keys each, all first keys in the first column.",
+        &[],
+    ),
+    native(
         "prim/sort-by-keys-known",
         "[cmp keys items]",
         sort_by_keys_known,
@@ -173,6 +180,26 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: KnownComparator)
     }
     charge(heap, items.len())?;
     Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
+}
+
+/// The keys need no vectors if they are numbers and short strings.
+fn sort_by_columns(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let columns = heap.collect(&args[0])?;
+    let columns = columns.iter().map(|column| heap.collect(column)).collect::<Res<Vec<_>>>()?;
+    let items = heap.collect(&args[1])?;
+    if columns.iter().any(|column| column.len() != items.len()) {
+        return illegal("every item needs one key of each");
+    }
+    charge(heap, items.len())?;
+    heap.reserve_values(items.len() * 2 * columns.len())?;
+    let shape = item_shape(&args[1]);
+    if let Some(positions) = sort_keys::order(&columns, KnownComparator::Natural) {
+        return Ok(Value::seq_from(picked(items, &positions), shape));
+    }
+    let key = |at: usize| Value::vector(columns.iter().map(|column| column[at].clone()).collect());
+    let keys = (0..items.len()).map(key).collect::<Vec<_>>();
+    Ok(Value::seq_from(compared(heap, &keys, items, KnownComparator::Natural)?, shape))
 }
 
 /// A stable merge sort that ends at the first pair without an order.

@@ -8,6 +8,7 @@ use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
 use crate::builtins::gather::{append, fits, may_push};
+use crate::builtins::skim::skim;
 use crate::builtins::lookup::{check_updates_no_rows, find_exact, get_or, take_slot};
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
@@ -164,6 +165,13 @@ impl Machine {
                 self.skip_if(fits)
             }
             Op::Push { vec, item } => self.push(base, vec, item),
+            Op::Skim { acc, walk, plan } => {
+                let mut sum = std::mem::take(self.at_mut(base, acc));
+                let walk = self.at(base, walk).clone();
+                let done = skim(&mut self.heap, &mut sum, &walk, &unit.consts[usize::from(plan)]);
+                self.put(base, acc, sum)?;
+                done.map(|()| Go::On)
+            }
             Op::Throw { src } => {
                 let value = std::mem::take(self.at_mut(base, src));
                 Err(Box::new(Signal::Throw(value)))

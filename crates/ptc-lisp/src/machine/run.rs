@@ -18,6 +18,9 @@ use crate::heap::METERED;
 use crate::signal::Signal;
 use crate::value::{Value, ledger};
 
+/// How many places in code are remembered at which keywords were looked up.
+pub(super) const HINTS: usize = 64;
+
 /// What the loop does after an instruction.
 pub(super) enum Go {
     /// The next instruction.
@@ -183,10 +186,11 @@ impl Machine {
             }
             macro_rules! compare_int {
             ($op:expr, $a:expr, $value:expr, $compare:tt) => {{
-                if let Value::Int(a) = regs.get($a) {
-                    branch!(*a $compare i64::from($value));
+                match regs.get($a) {
+                    Value::Int(a) => branch!(*a $compare i64::from($value)),
+                    Value::Float(a) => branch!(*a $compare f64::from($value)),
+                    _ => ask!(self.by_hand(*$op), None),
                 }
-                ask!(self.by_hand(*$op), None);
             }};
         }
             macro_rules! compare {
@@ -351,7 +355,10 @@ impl Machine {
                     Op::IfLessEqInt { a, value } => compare_int!(op, a, value, <=),
                     Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
                     Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
-                    Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
+                    Op::IfEqualInt { a, value } => match regs.get(a) {
+                        Value::Int(a) => branch!(*a == i64::from(value)),
+                        _ => ask!(self.by_hand(*op), None),
+                    },
                     Op::CountBelowInt { a, step, value } => count!(a, step, |sum| sum < i64::from(value)),
                     Op::CountAboveInt { a, step, value } => count!(a, step, |sum| sum > i64::from(value)),
                     Op::CountBelow { a, b, step, equal } => match *regs.get(b) {
@@ -396,7 +403,11 @@ impl Machine {
                     }
                     Op::Lookup { dst, map, key } => {
                         if let Value::Map(body) = regs.get(map)
-                            && let Some(value) = body.get(&code.linked().consts[usize::from(key)]).cloned()
+                            && let Some(value) = {
+                                // Rows that are alike have it in the same slot.
+                                let hint = &mut self.hints[pc.far(0) as usize / size_of::<Op>() % HINTS];
+                                body.get_near(&code.linked().consts[usize::from(key)], hint).cloned()
+                            }
                         {
                             regs.put(dst, value);
                         } else {
@@ -561,6 +572,7 @@ impl Machine {
                     | Op::EndTry {}
                     | Op::Catches { .. }
                     | Op::IfFits { .. }
+                    | Op::Skim { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
                 pc = pc.next();

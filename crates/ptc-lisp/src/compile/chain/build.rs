@@ -5,6 +5,7 @@ use super::{DEEPEST, LONGEST, Rewriter, call, is_stage, part_of};
 use crate::analyze::node::{ChainNode, ChainStep, Exit, Local, Node, NodeKind, When};
 use crate::builtins::chain_part::ChainPart;
 use crate::builtins::gather::Role;
+use crate::builtins::skim::is_skimmed;
 use crate::builtins::{BuiltinId, registry};
 use crate::code::Const;
 use crate::span::Span;
@@ -35,6 +36,9 @@ struct Making {
     ahead: Vec<ChainStep>,
     steps: Vec<ChainStep>,
     begun: Option<Local>,
+    /// The builtins of all stages, if they can be skimmed.
+    skimmed: Option<Vec<BuiltinId>>,
+    skim: Option<(Local, Vec<BuiltinId>)>,
     /// The item as the stages have changed it.
     item: Local,
     span: Span,
@@ -67,6 +71,10 @@ impl Making {
 
     fn bind(&mut self, local: Local, value: Node) {
         self.steps.push(ChainStep::Bind(local, value));
+    }
+
+    fn push(&mut self, vector: Local, item: Node) {
+        self.bind(vector, self.call("prim/push", vec![self.local(vector), item]));
     }
 
     fn leave(&mut self, test: Node, when: When, exit: Exit) {
@@ -139,6 +147,8 @@ impl Rewriter {
             ahead: Vec::new(),
             steps: Vec::new(),
             begun: None,
+            skimmed: Some(Vec::new()),
+            skim: None,
             item: 0,
             span,
         };
@@ -169,7 +179,7 @@ impl Rewriter {
         }
         making.span = span;
         let result = end.map_or_else(|| Node::nil(span), |end| self.end(end, &mut making));
-        let Making { before, fits, state, ahead, steps, begun, .. } = making;
+        let Making { before, fits, state, ahead, steps, begun, skim, .. } = making;
         let mut chain = ChainNode {
             before,
             fits,
@@ -180,6 +190,7 @@ impl Rewriter {
             item,
             steps,
             begun,
+            skim,
             result,
             calls,
         };
@@ -312,6 +323,12 @@ impl Rewriter {
     fn stage(&mut self, stage: Stage, making: &mut Making) {
         let Stage { part, span, function, mut others } = stage;
         making.span = span;
+        let builtin = function.as_ref().and_then(Called::builtin);
+        let builtin = builtin.filter(|id| registry().get(*id).part().is_some_and(|of| is_skimmed(part, of)));
+        match (&mut making.skimmed, builtin) {
+            (Some(builtins), Some(id)) => builtins.push(id),
+            (skimmed, _) => *skimmed = None,
+        }
         match part {
             ChainPart::Map => {
                 let value = self.value(function, vec![making.item()], making);
@@ -404,21 +421,12 @@ impl Rewriter {
                 making.steps.push(ChainStep::Unreduce(making.item));
                 Node::nil(span)
             }
-            ChainPart::SortBy => {
-                let [keys, items] = [0; 2].map(|_| self.state(making, making.node(NodeKind::Vector(Vec::new()))));
-                let item = making.item();
-                let key = self.value(function, vec![making.item()], making);
-                making.bind(keys, making.call("prim/push", vec![making.local(keys), key]));
-                making.bind(items, making.call("prim/push", vec![making.local(items), item]));
-                let mut args = vec![making.local(keys), making.local(items)];
-                match others.pop() {
-                    None => making.call("prim/sort-by-keys", args),
-                    Some(comparator) => {
-                        args.insert(0, comparator);
-                        making.call("prim/sort-by-keys-known", args)
-                    }
+            ChainPart::SortBy => match function {
+                Some(Called::Juxt(functions)) if others.is_empty() && (2..=3).contains(&functions.len()) => {
+                    self.sort_by_columns(functions, making)
                 }
-            }
+                function => self.sort_by(function, others.pop(), making),
+            },
             ChainPart::Count => {
                 let count = self.state(making, making.int(0));
                 making.bind(count, making.call("clojure.core/inc", vec![making.local(count)]));
@@ -446,10 +454,47 @@ impl Rewriter {
         }
     }
 
+    /// Collects items with their keys.
+    fn sort_by(&mut self, function: Option<Called>, comparator: Option<Node>, making: &mut Making) -> Node {
+        let (items, item) = (self.vector(making), making.item());
+        let keys = self.vector(making);
+        let key = self.value(function, vec![making.item()], making);
+        making.push(keys, key);
+        making.push(items, item);
+        let mut args = vec![making.local(keys), making.local(items)];
+        match comparator {
+            None => making.call("prim/sort-by-keys", args),
+            Some(comparator) => {
+                args.insert(0, comparator);
+                making.call("prim/sort-by-keys-known", args)
+            }
+        }
+    }
+
+    /// The same for several keys of each.
+    fn sort_by_columns(&mut self, functions: Vec<Called>, making: &mut Making) -> Node {
+        let (items, item) = (self.vector(making), making.item());
+        let mut columns = Vec::with_capacity(functions.len());
+        for function in functions {
+            let keys = self.vector(making);
+            let key = self.apply(function, vec![making.item()], making.span);
+            making.push(keys, key);
+            columns.push(making.local(keys));
+        }
+        making.push(items, item);
+        let columns = making.node(NodeKind::Vector(columns));
+        making.call("prim/sort-by-columns", vec![columns, making.local(items)])
+    }
+
+    /// A vector that is filled.
+    fn vector(&mut self, making: &mut Making) -> Local {
+        self.state(making, making.node(NodeKind::Vector(Vec::new())))
+    }
+
     /// Collects the items in a vector.
     fn collect(&mut self, making: &mut Making) -> Local {
-        let out = self.state(making, making.node(NodeKind::Vector(Vec::new())));
-        making.bind(out, making.call("prim/push", vec![making.local(out), making.item()]));
+        let out = self.vector(making);
+        making.push(out, making.item());
         out
     }
 
@@ -510,6 +555,10 @@ impl Rewriter {
             let begun = self.state(making, making.bool(false));
             making.steps.push(ChainStep::Begin(begun, acc, making.item()));
             making.begun = Some(begun);
+        }
+        let is_sum = function.as_ref().and_then(Called::builtin).and_then(|id| registry().get(id).part());
+        if is_sum == Some(ChainPart::Add) && part == ChainPart::Reduce {
+            making.skim = making.skimmed.take().map(|builtins| (acc, builtins));
         }
         let value = self.value(function, vec![making.local(acc), making.item()], making);
         let may_end = part != ChainPart::Apply && !never_reduces(&value);

@@ -1,8 +1,9 @@
 //! The instructions of the loop for a chain.
 
 use crate::analyze::node::{ChainNode, ChainStep, Exit, Local, Node, NodeKind, When};
+use crate::builtins::chain_part::ChainPart;
 use crate::builtins::registry;
-use crate::code::{Op, Reg};
+use crate::code::{Const, Op, Reg};
 use crate::compile::{Builder, Result};
 
 /// Jumps that are made before it is known where they go.
@@ -74,6 +75,9 @@ impl Builder<'_> {
         self.span = chain.source_span;
         // Only the walk may hold the source: what it has left behind is nobody's.
         self.emit(Op::Walk { dst: walk, src: self.register(chain.source) });
+        if chain.begun.is_none() {
+            self.skim(chain, walk);
+        }
         let head = self.here();
         let mut exits = Exits::default();
         self.steps(&chain.ahead, &mut exits)?;
@@ -83,7 +87,11 @@ impl Builder<'_> {
         let mut inner: Vec<Inner> = Vec::new();
         for step in &chain.steps {
             let ChainStep::Each(item, coll) = step else {
-                self.step(step, &mut exits)?;
+                if let ChainStep::Begin(begun, acc, value) = step {
+                    self.begin((*begun, *acc), value, &mut exits, |this| this.skim(chain, walk))?;
+                } else {
+                    self.step(step, &mut exits)?;
+                }
                 continue;
             };
             let walk = self.alloc(2)?;
@@ -112,6 +120,39 @@ impl Builder<'_> {
         Ok(walks)
     }
 
+    /// What the first item does; `more` is done once behind it.
+    fn begin(
+        &mut self,
+        (begun, acc): (Local, Local),
+        value: &Node,
+        exits: &mut Exits,
+        more: impl FnOnce(&mut Self),
+    ) -> Result {
+        let (begun, acc) = (self.register(begun), self.register(acc));
+        let later = self.emit(Op::JumpIf { src: begun, to: 0 });
+        self.expr(value, acc)?;
+        self.emit(Op::Bool { dst: begun, value: true });
+        more(self);
+        exits.next.push(self.emit(Op::Jump { to: 0 }));
+        self.land(later);
+        Ok(())
+    }
+
+    /// Small integers at once, if all functions are builtins that natives know.
+    fn skim(&mut self, chain: &ChainNode, walk: Reg) {
+        let Some((acc, builtins)) = &chain.skim else { return };
+        // The loop takes an item, tests it with two instructions or changes it with one, adds it and jumps back; without
+        // a first value it looks whether there was one.
+        let tests = builtins.iter().filter(|id| !matches!(registry().get(**id).part(), Some(ChainPart::Inc | ChainPart::Dec)));
+        let price = 3 + builtins.len() + tests.count() + usize::from(chain.begun.is_some());
+        let mut plan: Vec<Const> = builtins.iter().map(|id| Const::Builtin(*id)).collect();
+        plan.push(Const::Int(price as i64));
+        let plan = self.compiler.pool.constant(&Const::Vector(plan));
+        if let Ok(plan) = u16::try_from(plan) {
+            self.emit(Op::Skim { acc: self.register(*acc), walk, plan });
+        }
+    }
+
     fn steps(&mut self, steps: &[ChainStep], exits: &mut Exits) -> Result {
         steps.iter().try_for_each(|step| self.step(step, exits))
     }
@@ -132,14 +173,6 @@ impl Builder<'_> {
             ChainStep::Unreduce(local) => {
                 self.emit(Op::Unreduce { src: self.register(*local) });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
-            }
-            ChainStep::Begin(begun, acc, value) => {
-                let (begun, acc) = (self.register(*begun), self.register(*acc));
-                let later = self.emit(Op::JumpIf { src: begun, to: 0 });
-                self.expr(value, acc)?;
-                self.emit(Op::Bool { dst: begun, value: true });
-                exits.next.push(self.emit(Op::Jump { to: 0 }));
-                self.land(later);
             }
             ChainStep::Tally(map, key) => {
                 let mark = self.next;
@@ -162,8 +195,8 @@ impl Builder<'_> {
                 self.emit(Op::Include { dst, set: self.register(*set), item });
                 self.next = mark;
             }
-            // Whoever goes through the steps begins the walk.
-            ChainStep::Each(..) => {}
+            // Whoever goes through the steps does these.
+            ChainStep::Each(..) | ChainStep::Begin(..) => {}
         }
         Ok(())
     }
