@@ -107,6 +107,7 @@ pub(crate) fn append(vector: &mut Value, item: Value) -> Res<()> {
 }
 
 /// Counts a key.
+#[inline(never)]
 pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(counts) = counts else { return illegal("counts are not in a map") };
@@ -120,6 +121,7 @@ pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value) -> Res<()>
 }
 
 /// Adds an item to the vector of a key.
+#[inline(never)]
 pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Value) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(groups) = groups else { return illegal("groups are not in a map") };
@@ -158,6 +160,7 @@ fn join(group: Option<&mut Value>, item: &Value) -> bool {
 }
 
 /// Adds an item to a set; whether it was not there.
+#[inline(never)]
 pub(crate) fn include(heap: &mut Heap, set: &mut Value, item: &Value) -> Res<bool> {
     heap.realised(item)?;
     charge_copy(heap, set)?;

@@ -11,7 +11,7 @@ use crate::signal::Res;
 use crate::value::{Items, Value};
 
 /// Items between two looks at the meters.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 256;
 
 /// What a builtin does with an integer.
 #[derive(Clone, Copy)]
@@ -48,49 +48,48 @@ pub(crate) fn is_skimmed(stage: ChainPart, function: ChainPart) -> bool {
     }
 }
 
-/// What became of an item.
-enum Through {
-    /// It came out at the end.
-    Came(i64),
-    /// A test held it back, after so many instructions.
-    Held(usize),
-    /// It is not for this.
-    Other,
-}
-
-/// Instructions that take an item, those of a test, and those that add an item up.
+/// Instructions of the loop: one takes an item, two are a test, and one goes back from a test that fails.
 const TAKE: usize = 1;
 const TEST: usize = 2;
 const BACK: usize = 1;
 
-fn through(steps: &[Step], item: i64) -> Through {
-    let (mut item, mut cost) = (item, TAKE);
-    for step in steps {
-        let holds = match step {
-            Step::Even => item % 2 == 0,
-            Step::Odd => item % 2 != 0,
-            Step::Positive => item > 0,
-            Step::Negative => item < 0,
-            Step::Zero => item == 0,
-            Step::Add(more) => match item.checked_add(*more) {
-                Some(sum) => {
-                    item = sum;
-                    cost += 1;
-                    continue;
-                }
-                None => return Through::Other,
-            },
-        };
-        cost += TEST;
-        if !holds {
-            return Through::Held(cost + BACK);
+/// Puts integers through a step, and says what that costs; nothing if one of them has no answer that is small, too.
+fn through(step: Step, ints: &mut Vec<i64>) -> Option<usize> {
+    let before = ints.len();
+    match step {
+        Step::Even => keep(ints, |int| int % 2 == 0),
+        Step::Odd => keep(ints, |int| int % 2 != 0),
+        Step::Positive => keep(ints, |int| int > 0),
+        Step::Negative => keep(ints, |int| int < 0),
+        Step::Zero => keep(ints, |int| int == 0),
+        Step::Add(more) => {
+            let mut fits = true;
+            for int in ints.iter_mut() {
+                let (sum, overflows) = int.overflowing_add(more);
+                fits &= !overflows;
+                *int = sum;
+            }
+            return fits.then_some(before);
         }
     }
-    Through::Came(item)
+    Some(TEST * before + BACK * (before - ints.len()))
+}
+
+/// Keeps the integers for which a test holds.
+#[inline]
+fn keep(ints: &mut Vec<i64>, test: impl Fn(i64) -> bool) {
+    let mut kept = 0;
+    for at in 0..ints.len() {
+        let int = ints[at];
+        ints[kept] = int;
+        kept += usize::from(test(int));
+    }
+    ints.truncate(kept);
 }
 
 /// Adds up what is left of a walk, as far as it goes. The plan is a vector of the builtins, and how many instructions the
-/// loop has for an item that comes through.
+/// loop has for an item that comes through them.
+#[inline(never)]
 pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value) -> Res<()> {
     let (Value::Int(so_far), Value::Iter(walk), Value::Vec(plan)) = (&mut *sum, walk, plan) else { return Ok(()) };
     let Some((Value::Int(price), builtins)) = plan.items.split_last() else { return Ok(()) };
@@ -101,56 +100,52 @@ pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value)
     let Some(steps) = builtins.iter().map(step).collect::<Option<Vec<Step>>>() else { return Ok(()) };
     let price = usize::try_from(*price).unwrap_or(0);
     let mut walk = walk.borrow_mut();
-    let (mut cost, mut count) = (0, 0);
+    let mut ints = Vec::with_capacity(BLOCK);
     loop {
-        let Some(item) = next_int(&walk) else { break };
-        match through(&steps, item) {
-            Through::Came(item) => match so_far.checked_add(item) {
-                Some(next) => {
-                    *so_far = next;
-                    cost += price;
-                }
-                None => break,
-            },
-            Through::Held(instructions) => cost += instructions,
-            Through::Other => break,
+        ints.clear();
+        fill(&walk, &mut ints);
+        let taken = ints.len();
+        let mut cost = TAKE * taken;
+        for step in &steps {
+            match through(*step, &mut ints) {
+                Some(more) => cost += more,
+                None => return Ok(()),
+            }
         }
-        pass(&mut walk);
-        count += 1;
-        if count == BLOCK {
-            heap.work(cost)?;
-            (cost, count) = (0, 0);
+        let Some(next) = ints.iter().try_fold(*so_far, |sum, int| sum.checked_add(*int)) else { return Ok(()) };
+        *so_far = next;
+        pass(&mut walk, taken);
+        heap.work(cost + price * ints.len())?;
+        if taken < BLOCK {
+            return Ok(());
         }
     }
-    heap.work(cost)
 }
 
-/// The next item, if it is a small integer.
-#[inline]
-fn next_int(walk: &Items) -> Option<i64> {
-    match walk {
-        Items::Range(range) if range.count > 0 => Some(range.start),
-        Items::Slice(body, at) => match body.items.get(*at) {
-            Some(Value::Int(int)) => Some(*int),
-            _ => None,
-        },
-        Items::Part(body, at, end) if at < end => match body.items.get(*at) {
-            Some(Value::Int(int)) => Some(*int),
-            _ => None,
-        },
+/// The next items, as long as they are small integers.
+fn fill(walk: &Items, ints: &mut Vec<i64>) {
+    let items = match walk {
+        Items::Range(range) => {
+            let count = range.count.min(BLOCK as u64) as i64;
+            ints.extend((0..count).map(|at| range.start.wrapping_add(range.step.wrapping_mul(at))));
+            return;
+        }
+        Items::Slice(body, at) => body.items.get(*at..),
+        Items::Part(body, at, end) => body.items.get(*at..*end),
         _ => None,
-    }
+    };
+    let int = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
+    ints.extend(items.unwrap_or_default().iter().take(BLOCK).map_while(int));
 }
 
-/// Leaves the next item behind.
-#[inline]
-fn pass(walk: &mut Items) {
+/// Leaves the next items behind.
+fn pass(walk: &mut Items, count: usize) {
     match walk {
         Items::Range(range) => {
-            range.start = range.start.wrapping_add(range.step);
-            range.count -= 1;
+            range.start = range.start.wrapping_add(range.step.wrapping_mul(count as i64));
+            range.count -= count as u64;
         }
-        Items::Slice(_, at) | Items::Part(_, at, _) => *at += 1,
+        Items::Slice(_, at) | Items::Part(_, at, _) => *at += count,
         _ => {}
     }
 }

@@ -1,7 +1,6 @@
 //! The instructions of the loop for a chain.
 
 use crate::analyze::node::{ChainNode, ChainStep, Exit, Local, Node, NodeKind, When};
-use crate::builtins::chain_part::ChainPart;
 use crate::builtins::registry;
 use crate::code::{Const, Op, Reg};
 use crate::compile::{Builder, Result};
@@ -141,12 +140,10 @@ impl Builder<'_> {
     /// Small integers at once, if all functions are builtins that natives know.
     fn skim(&mut self, chain: &ChainNode, walk: Reg) {
         let Some((acc, builtins)) = &chain.skim else { return };
-        // The loop takes an item, tests it with two instructions or changes it with one, adds it and jumps back; without
-        // a first value it looks whether there was one.
-        let tests = builtins.iter().filter(|id| !matches!(registry().get(**id).part(), Some(ChainPart::Inc | ChainPart::Dec)));
-        let price = 3 + builtins.len() + tests.count() + usize::from(chain.begun.is_some());
+        // An item is added and the loop jumps back; without a first value it looks whether there was one.
+        let price = 2 + i64::from(chain.begun.is_some());
         let mut plan: Vec<Const> = builtins.iter().map(|id| Const::Builtin(*id)).collect();
-        plan.push(Const::Int(price as i64));
+        plan.push(Const::Int(price));
         let plan = self.compiler.pool.constant(&Const::Vector(plan));
         if let Ok(plan) = u16::try_from(plan) {
             self.emit(Op::Skim { acc: self.register(*acc), walk, plan });
