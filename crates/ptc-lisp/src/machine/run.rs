@@ -455,6 +455,20 @@ impl Machine {
                                 _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
                             }
                         }
+                        Value::Map(body) if n == 1 => {
+                            // A map is a function of its keys; those spelled otherwise are looked for elsewhere.
+                            let key = regs.get(f + 1);
+                            let plain = matches!(key, Value::Kw(_) | Value::Int(_))
+                                || matches!(key, Value::Str(text) if text.byte_len() <= 64);
+                            match if plain { body.get(key).cloned() } else { None } {
+                                Some(value) => {
+                                    regs.release(f);
+                                    regs.release(f + 1);
+                                    regs.put(dst, value);
+                                }
+                                None => ask!(self.call(f, n, Some(dst)), Some(dst)),
+                            }
+                        }
                         _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
                     },
                     Op::CallBuiltin { dst, f, n, id } => {

@@ -156,7 +156,12 @@ impl Machine {
     pub(super) fn called_here(&self) -> Option<BuiltinId> {
         let frame = self.fiber.frames.last().filter(|frame| !is_foreign(frame.unit))?;
         let unit = &self.unit(frame.unit).unit;
-        let text = unit.text(unit.spans.get((frame.pc as usize).checked_sub(1)?).copied());
+        let at = (frame.pc as usize).checked_sub(1)?;
+        // What a local holds is the program's own.
+        if matches!(unit.ops.get(at)?, Op::Call { .. } | Op::CallGlobal { .. }) {
+            return None;
+        }
+        let text = unit.text(unit.spans.get(at).copied());
         let inside = text.trim_start_matches('#').strip_prefix('(')?.trim_start();
         let head = inside.split(|c: char| c.is_whitespace() || c == ')').next()?;
         let name = head.rsplit_once('/').map_or(head, |(_, name)| if name.is_empty() { head } else { name });

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, first_character};
+use super::prefetch;
 use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
@@ -64,6 +65,7 @@ impl Items {
     pub fn next(&mut self) -> Result<Option<Value>, PendingSeq> {
         match self {
             Items::Slice(body, at) => {
+                body.items.get(*at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
                 let item = body.items.get(*at).cloned();
                 *at += 1;
                 Ok(item)

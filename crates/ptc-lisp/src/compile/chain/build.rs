@@ -197,8 +197,29 @@ impl Rewriter {
         // Chains in what is called; the arguments have been gone through.
         let mut each = |part: &mut Node| self.node(part);
         chain.steps.iter_mut().for_each(|step| step.each_part_mut(&mut each));
+        let mut texts = Vec::new();
+        let mut each = |part: &mut Node| self.hoist(part, &mut texts);
+        chain.steps.iter_mut().for_each(|step| step.each_part_mut(&mut each));
+        chain.state.append(&mut texts);
         node.kind = NodeKind::Chain(chain.into());
         true
+    }
+
+    /// Text that items are compared with is made once for all of them. It comes second, where it is read in its place.
+    fn hoist(&mut self, node: &mut Node, texts: &mut Vec<(Local, Node)>) {
+        if let NodeKind::Call(function, args) = &mut node.kind
+            && matches!(function.kind, NodeKind::Builtin(id) if registry().get(id).name == "clojure.core/=")
+            && let [a, b] = args.as_mut_slice()
+        {
+            if is_text(a) {
+                std::mem::swap(a, b);
+            }
+            if is_text(b) && !is_text(a) {
+                let (local, span) = (self.fresh(), b.span);
+                texts.push((local, std::mem::replace(b, Node::new(NodeKind::Local(local, false), span))));
+            }
+        }
+        node.each_part_mut(&mut |part| self.hoist(part, texts));
     }
 
     /// The stages of a call, outermost first, and the call as it is made where there is no loop.
@@ -602,6 +623,11 @@ impl Rewriter {
         making.bind(out, making.call(add, vec![making.local(out), making.item()]));
         making.local(out)
     }
+}
+
+/// Whether a node is text as it is written.
+fn is_text(node: &Node) -> bool {
+    matches!(node.kind, NodeKind::Const(Const::Str(_)))
 }
 
 /// Whether a node is `[]`.
