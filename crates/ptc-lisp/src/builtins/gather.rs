@@ -126,11 +126,16 @@ pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Val
     heap.realised(key)?;
     let Value::Map(groups) = groups else { return illegal("groups are not in a map") };
     match groups.position(key) {
-        Some(at) if join(groups.own_slot_at(at), item) => {
-            heap.allocated(PUSHED);
-            return Ok(());
+        // Whether there is room must not matter here: looking for a key costs fuel, and room is not the same after a dump.
+        Some(at) => {
+            if let Some(group) = groups.own_slot_at(at)
+                && keeps_shape(group, item)
+            {
+                may_push(heap, group)?;
+                heap.allocated(PUSHED);
+                return append(group, item.clone());
+            }
         }
-        Some(_) => {}
         None => heap.reserve(BODY + KEY)?,
     }
     let mut done = Ok(());
@@ -144,19 +149,12 @@ pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Val
     done
 }
 
-/// Adds an item to a group that has room for it and whose shape it does not change.
-fn join(group: Option<&mut Value>, item: &Value) -> bool {
-    let Some(Value::Vec(body)) = group else { return false };
-    let Some(inner) = Rc::get_mut(body).filter(|inner| inner.items.len() < inner.items.capacity()) else {
-        return false;
-    };
-    let mut shape = inner.shape;
+/// Whether a vector has the same shape with one more item.
+fn keeps_shape(vector: &Value, item: &Value) -> bool {
+    let Value::Vec(body) = vector else { return false };
+    let mut shape = body.shape;
     shape.include(item);
-    let fits = shape == inner.shape;
-    if fits {
-        inner.items.push(item.clone());
-    }
-    fits
+    shape == body.shape
 }
 
 /// Adds an item to a set; whether it was not there.
