@@ -258,7 +258,9 @@ impl ChainStep {
     /// The local that it binds.
     pub fn bound(&self) -> Option<Local> {
         match self {
-            ChainStep::Bind(local, _) | ChainStep::Include(local, ..) | ChainStep::Each(local, _) => Some(*local),
+            ChainStep::Bind(local, _) | ChainStep::Include(local, ..) | ChainStep::Each(local, _) => {
+                Some(*local)
+            }
             _ => None,
         }
     }

@@ -64,9 +64,9 @@ impl ChainPart {
     /// The part that a declaration of the core library names.
     pub(crate) fn named(name: &str) -> Option<ChainPart> {
         use ChainPart::{
-            Apply, Comp, Complement, Constantly, Distinct, Drop, DropWhile, Every, Filter, Filterv, Fnil, For, GroupBy,
-            Into, Juxt, Keep, KeepIndexed, Map, MapIndexed, Mapcat, Mapv, NotAny, NotEvery, Partial, Reduce, Remove, Run,
-            SortBy, Take, TakeWhile, Transduce, Update, UpdateIn,
+            Apply, Comp, Complement, Constantly, Distinct, Drop, DropWhile, Every, Filter, Filterv, Fnil,
+            For, GroupBy, Into, Juxt, Keep, KeepIndexed, Map, MapIndexed, Mapcat, Mapv, NotAny, NotEvery,
+            Partial, Reduce, Remove, Run, SortBy, Take, TakeWhile, Transduce, Update, UpdateIn,
         };
         Some(match name {
             "distinct" => Distinct,

@@ -215,7 +215,9 @@ pub(crate) fn check_updates_no_rows(coll: &Value, key: &Value) -> Res<()> {
             Err(error.hint("to change every row write (map #(update % :key f) rows)").into())
         }
         // The function would be blamed for the nil that stands nowhere.
-        (Value::Kw(_) | Value::Str(_), _) => super::args::fail(std::slice::from_ref(coll), 0, "a map, vector or nil"),
+        (Value::Kw(_) | Value::Str(_), _) => {
+            super::args::fail(std::slice::from_ref(coll), 0, "a map, vector or nil")
+        }
         _ => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use num_traits::ToPrimitive;
 
-use super::chain_part::ChainPart;
 use super::access::{empty_seq, items, rest_of, step, tail};
+use super::chain_part::ChainPart;
 use super::numeric;
 use super::vectors::BODY;
 use super::{Builtin, args, native, registry, sorted};

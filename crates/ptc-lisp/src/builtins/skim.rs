@@ -91,7 +91,9 @@ fn keep(ints: &mut Vec<i64>, test: impl Fn(i64) -> bool) {
 /// loop has for an item that comes through them.
 #[inline(never)]
 pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value) -> Res<()> {
-    let (Value::Int(so_far), Value::Iter(walk), Value::Vec(plan)) = (&mut *sum, walk, plan) else { return Ok(()) };
+    let (Value::Int(so_far), Value::Iter(walk), Value::Vec(plan)) = (&mut *sum, walk, plan) else {
+        return Ok(());
+    };
     let Some((Value::Int(price), builtins)) = plan.items.split_last() else { return Ok(()) };
     let step = |value: &Value| match value {
         Value::Builtin(id) => registry().get(*id).part().and_then(Step::of),
@@ -112,7 +114,9 @@ pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value)
                 None => return Ok(()),
             }
         }
-        let Some(next) = ints.iter().try_fold(*so_far, |sum, int| sum.checked_add(*int)) else { return Ok(()) };
+        let Some(next) = ints.iter().try_fold(*so_far, |sum, int| sum.checked_add(*int)) else {
+            return Ok(());
+        };
         *so_far = next;
         pass(&mut walk, taken);
         heap.work(cost + price * ints.len())?;

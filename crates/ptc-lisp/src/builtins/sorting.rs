@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::{Res, illegal};
-use crate::value::order::{compare, compare_numbers};
 use crate::value::Value;
+use crate::value::order::{compare, compare_numbers};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),

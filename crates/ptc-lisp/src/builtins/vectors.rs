@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::chain_part::ChainPart;
 use super::access::{empty_seq, out_of_bounds, tail};
+use super::chain_part::ChainPart;
 use super::{Builtin, args, maps, native, queues, sets, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;

@@ -175,7 +175,9 @@ impl Machine {
         let unit = &self.unit(frame.unit).unit;
         let span = (frame.pc as usize).checked_sub(1).and_then(|at| unit.spans.get(at)).copied();
         let is_part = |c: char| !c.is_whitespace() && !"()[]{}#'\"".contains(c);
-        unit.text(span).split(|c| !is_part(c)).any(|word| word.rsplit('/').next() == Some(local) || word == local)
+        unit.text(span)
+            .split(|c| !is_part(c))
+            .any(|word| word.rsplit('/').next() == Some(local) || word == local)
     }
 
     /// Where the program that runs or waits is: the innermost form of its own text that it has begun.

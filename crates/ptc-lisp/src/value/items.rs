@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
+use super::prefetch;
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, first_character};
-use super::prefetch;
 use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.

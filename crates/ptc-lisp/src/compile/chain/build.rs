@@ -122,7 +122,9 @@ fn never_reduces(node: &Node) -> bool {
         "prim/push",
     ];
     match &node.kind {
-        NodeKind::Map(_) | NodeKind::Vector(_) | NodeKind::Set(_) | NodeKind::Const(_) | NodeKind::Fn(_) => true,
+        NodeKind::Map(_) | NodeKind::Vector(_) | NodeKind::Set(_) | NodeKind::Const(_) | NodeKind::Fn(_) => {
+            true
+        }
         NodeKind::Let(_, body) => never_reduces(body),
         NodeKind::If(_, then, other) => never_reduces(then) && never_reduces(other),
         NodeKind::Do(nodes) => nodes.last().is_none_or(never_reduces),
@@ -262,7 +264,13 @@ impl Rewriter {
     }
 
     /// The stages of a transducer in the order in which items go through them, and the transducer itself.
-    fn transducer(&mut self, node: Node, is_lazy: bool, making: &mut Making, stages: &mut Vec<Stage>) -> Node {
+    fn transducer(
+        &mut self,
+        node: Node,
+        is_lazy: bool,
+        making: &mut Making,
+        stages: &mut Vec<Stage>,
+    ) -> Node {
         let span = node.span;
         let NodeKind::Call(head, args) = node.kind else { return Node::nil(span) };
         let NodeKind::Builtin(id) = head.kind else { return Node::nil(span) };
@@ -556,7 +564,13 @@ impl Rewriter {
     }
 
     /// Folds the items.
-    fn fold(&mut self, part: ChainPart, function: Option<Called>, init: Option<Node>, making: &mut Making) -> Node {
+    fn fold(
+        &mut self,
+        part: ChainPart,
+        function: Option<Called>,
+        init: Option<Node>,
+        making: &mut Making,
+    ) -> Node {
         // `transduce` ends with a call of the function, `apply` wants what is alone to be a number, too.
         let ends = matches!(part, ChainPart::Transduce | ChainPart::Apply);
         let completing = function.as_ref().and_then(Called::builtin).filter(|_| ends);
@@ -610,7 +624,8 @@ impl Rewriter {
         let out = self.state(making, to);
         // A pair that is made to become an entry need not be made.
         if is_map
-            && let Some(ChainStep::Bind(_, Node { kind: NodeKind::Vector(pair), .. })) = making.steps.last_mut()
+            && let Some(ChainStep::Bind(_, Node { kind: NodeKind::Vector(pair), .. })) =
+                making.steps.last_mut()
             && pair.len() == 2
         {
             let mut args = vec![Node::new(NodeKind::Local(out, false), making.span)];

@@ -67,7 +67,8 @@ impl Called {
 
 /// A function that is made of others.
 fn made(part: ChainPart, args: &[Node], count: usize) -> Option<Called> {
-    let all = |args: &[Node], count| args.iter().map(|arg| Called::of(arg, count)).collect::<Option<Vec<_>>>();
+    let all =
+        |args: &[Node], count| args.iter().map(|arg| Called::of(arg, count)).collect::<Option<Vec<_>>>();
     match (part, args) {
         (ChainPart::Comp, [others @ .., first]) => {
             let mut functions = all(others, 1)?;
@@ -99,7 +100,8 @@ pub(super) fn is_simple(node: &Node) -> bool {
 
 /// A literal function, if it can do without being one.
 fn literal(function: &FnNode, count: usize) -> Option<Called> {
-    let arity = function.arities.iter().find(|arity| !arity.variadic && usize::from(arity.params) == count)?;
+    let arity =
+        function.arities.iter().find(|arity| !arity.variadic && usize::from(arity.params) == count)?;
     (!looks_at_self(&arity.body)).then(|| Called::Literal(arity.clone(), function.captures.clone()))
 }
 
@@ -167,9 +169,7 @@ impl Rewriter {
             Called::Literal(arity, captures) => self.inlined(arity, &captures, args, span),
             Called::Builtin(id) => node(NodeKind::Call(node(NodeKind::Builtin(id)).into(), args)),
             Called::Const(function) => node(NodeKind::Call(function.into(), args)),
-            Called::Local(local) => {
-                node(NodeKind::Call(node(NodeKind::Local(local, false)).into(), args))
-            }
+            Called::Local(local) => node(NodeKind::Call(node(NodeKind::Local(local, false)).into(), args)),
             Called::Comp(mut functions) => {
                 let Some(first) = functions.pop() else { return Node::nil(span) };
                 let value = self.apply(first, args, span);

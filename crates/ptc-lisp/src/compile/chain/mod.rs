@@ -91,7 +91,9 @@ fn is_stage(node: &Node) -> bool {
 /// Whether a node gives a function from items to items, as `into` takes them: one stage, or `comp` of some.
 fn is_transducer(node: &Node) -> bool {
     match part_of(node) {
-        Some((ChainPart::Comp, args)) => !args.is_empty() && args.len() <= LONGEST && args.iter().all(is_transducer),
+        Some((ChainPart::Comp, args)) => {
+            !args.is_empty() && args.len() <= LONGEST && args.iter().all(is_transducer)
+        }
         Some((part, args)) => part.is_stage(args.len() + 1),
         None => false,
     }
@@ -106,13 +108,18 @@ fn is_chain(node: &Node) -> bool {
         _ => false,
     };
     let fits = match part {
-        ChainPart::Apply => is_known(
-            &args[0],
-            &["clojure.core/+", "clojure.core/*", "clojure.core/max", "clojure.core/min"],
-        ),
+        ChainPart::Apply => {
+            is_known(&args[0], &["clojure.core/+", "clojure.core/*", "clojure.core/max", "clojure.core/min"])
+        }
         ChainPart::SortBy if args.len() == 3 => is_known(
             &args[1],
-            &["clojure.core/<", "clojure.core/<=", "clojure.core/>", "clojure.core/>=", "clojure.core/compare"],
+            &[
+                "clojure.core/<",
+                "clojure.core/<=",
+                "clojure.core/>",
+                "clojure.core/>=",
+                "clojure.core/compare",
+            ],
         ),
         ChainPart::Into if args.len() == 3 => is_transducer(&args[1]),
         ChainPart::Transduce => is_transducer(&args[0]) && matches!(args[1].kind, NodeKind::Builtin(_)),

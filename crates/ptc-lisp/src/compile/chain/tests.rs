@@ -64,7 +64,8 @@ impl Case {
             // Endless sources end soon.
             let (shown, _) = outcome(&source, &Limits { fuel: 1_000_000, ..Limits::default() });
             let Some((error, place)) = shown.split_once(" at ") else { return shown };
-            let place = self.calls.iter().fold(place.to_owned(), |place, call| place.replace(&opaque(call), call));
+            let place =
+                self.calls.iter().fold(place.to_owned(), |place, call| place.replace(&opaque(call), call));
             let call = self.calls.iter().find(|call| place.contains(&format!("\"({call} ")));
             format!("{error} at {}", call.map_or(place.as_str(), |call| call))
         };

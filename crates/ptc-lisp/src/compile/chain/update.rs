@@ -27,7 +27,9 @@ impl Rewriter {
                 None => return,
             },
         };
-        let NodeKind::Call(_, args) = std::mem::replace(&mut node.kind, NodeKind::Const(Const::Nil)) else { return };
+        let NodeKind::Call(_, args) = std::mem::replace(&mut node.kind, NodeKind::Const(Const::Nil)) else {
+            return;
+        };
         let mut args = args.into_iter();
         let Some(map) = args.next() else { return };
         let mut bindings = Vec::new();
@@ -41,7 +43,9 @@ impl Rewriter {
 
     /// A node that can be evaluated where it is needed.
     fn named(&mut self, value: Node, bindings: &mut Vec<(Local, Node)>) -> Node {
-        if matches!(value.kind, NodeKind::Const(_) | NodeKind::Builtin(_)) || (is_simple(&value) && bindings.is_empty()) {
+        if matches!(value.kind, NodeKind::Const(_) | NodeKind::Builtin(_))
+            || (is_simple(&value) && bindings.is_empty())
+        {
             return value;
         }
         let (local, span) = (self.fresh(), value.span);

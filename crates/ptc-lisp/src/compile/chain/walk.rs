@@ -246,7 +246,9 @@ impl Builder<'_> {
                 self.bindings(bindings)?;
                 self.leave(body, when)
             }
-            (NodeKind::Call(function, args), When::True | When::False) if is_not(function) && args.len() == 1 => {
+            (NodeKind::Call(function, args), When::True | When::False)
+                if is_not(function) && args.len() == 1 =>
+            {
                 self.leave(&args[0], if when == When::True { When::False } else { When::True })
             }
             (_, When::Nil) => Ok(vec![self.branch(test, true)?]),
