@@ -34,7 +34,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("builtins/access.rs", &["count_of"], "a transient holds no transient"),
     ("builtins/access.rs", &["rest_of"], "a realised sequence is not lazy"),
     ("builtins/arrays.rs", &["nested"], "a level for each argument"),
-    ("builtins/known.rs", &["of"], "looks at functions inside a `juxt`, and at none inside those"),
     ("builtins/lookup.rs", &["find"], "a transient holds no transient"),
     ("builtins/maps.rs", &["contains"], "a transient holds no transient"),
     (
@@ -43,7 +42,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "values that are realised nest to MAX_DEPTH; fuel and memory",
     ),
     ("builtins/shapes.rs", &["open_children"], "an explicit stack of its own, counted"),
-    ("builtins/update.rs", &["place"], "a level for each key of a short path"),
     ("dump/read.rs", &["all", "each_body"], "constants of code, no deeper than source text"),
     (
         "dump/write_values.rs",

@@ -1,7 +1,7 @@
 //! The core tree: what is left of a program after all names are resolved and all sugar is gone.
 
 use crate::builtins::BuiltinId;
-use crate::builtins::gather::Role;
+use crate::builtins::gather::LoopRole;
 use crate::code::Const;
 use crate::span::Span;
 
@@ -151,7 +151,7 @@ pub struct ChainNode {
     /// What is evaluated first, in order: functions that are called as they are, first values, at last the source.
     pub before: Vec<(Local, Node)>,
     /// What the locals are taken for; if one of them is something else, the calls are made.
-    pub fits: Vec<(Local, Role)>,
+    pub fits: Vec<(Local, LoopRole)>,
     /// What is walked.
     pub source: Local,
     /// Where the walk is told to stand.

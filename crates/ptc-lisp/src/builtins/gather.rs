@@ -16,9 +16,9 @@ pub(crate) const PUSHED: usize = 2 * size_of::<Value>();
 /// Bytes counted for another key of a table.
 const KEY: usize = 64;
 
-/// What a loop takes a value for. In code it is a number: up to [`Role::MOST`], a function of so many arguments.
+/// What a loop takes a value for. In code it is a number: up to [`LoopRole::MOST`], a function of so many arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum LoopRole {
     /// A function that is called with so many arguments.
     Function(u8),
     /// A collection that `conj` adds to.
@@ -31,28 +31,28 @@ pub enum Role {
     Source,
 }
 
-impl Role {
+impl LoopRole {
     /// The most arguments of a function.
     const MOST: u8 = 20;
 
     /// Its number in code.
     pub(crate) fn number(self) -> u8 {
         match self {
-            Role::Function(count) => count,
-            Role::Target => 252,
-            Role::Count => 253,
-            Role::Realised => 254,
-            Role::Source => 255,
+            LoopRole::Function(count) => count,
+            LoopRole::Target => 252,
+            LoopRole::Count => 253,
+            LoopRole::Realised => 254,
+            LoopRole::Source => 255,
         }
     }
 
-    fn of(number: u8) -> Option<Role> {
+    fn of(number: u8) -> Option<LoopRole> {
         Some(match number {
-            count @ 0..=Role::MOST => Role::Function(count),
-            252 => Role::Target,
-            253 => Role::Count,
-            254 => Role::Realised,
-            255 => Role::Source,
+            count @ 0..=LoopRole::MOST => LoopRole::Function(count),
+            252 => LoopRole::Target,
+            253 => LoopRole::Count,
+            254 => LoopRole::Realised,
+            255 => LoopRole::Source,
             _ => return None,
         })
     }
@@ -60,14 +60,14 @@ impl Role {
 
 /// Whether a value is what a loop takes it for. What does not fit is left to the calls that the loop stands for.
 pub(crate) fn fits(heap: &mut Heap, value: &Value, role: u8) -> Res<bool> {
-    Ok(match Role::of(role) {
-        Some(Role::Function(count)) => takes(value, count.into()),
-        Some(Role::Target) => {
+    Ok(match LoopRole::of(role) {
+        Some(LoopRole::Function(count)) => takes(value, count.into()),
+        Some(LoopRole::Target) => {
             matches!(value, Value::Nil | Value::Vec(_) | Value::Map(_) | Value::Set(_) | Value::Seq(_))
         }
-        Some(Role::Count) => matches!(value, Value::Int(_)),
-        Some(Role::Realised) => is_walked(value) && !has_unrealised(heap, value)?,
-        Some(Role::Source) => is_walked(value),
+        Some(LoopRole::Count) => matches!(value, Value::Int(_)),
+        Some(LoopRole::Realised) => is_walked(value) && !has_unrealised(heap, value)?,
+        Some(LoopRole::Source) => is_walked(value),
         None => false,
     })
 }

@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 
 /// What a builtin does with an integer.
 #[derive(Clone, Copy)]
-enum Step {
+enum IntStep {
     Even,
     Odd,
     Positive,
@@ -24,16 +24,16 @@ enum Step {
     Add(i64),
 }
 
-impl Step {
-    fn of(part: ChainPart) -> Option<Step> {
+impl IntStep {
+    fn of(part: ChainPart) -> Option<IntStep> {
         Some(match part {
-            ChainPart::Even => Step::Even,
-            ChainPart::Odd => Step::Odd,
-            ChainPart::Positive => Step::Positive,
-            ChainPart::Negative => Step::Negative,
-            ChainPart::Zero => Step::Zero,
-            ChainPart::Inc => Step::Add(1),
-            ChainPart::Dec => Step::Add(-1),
+            ChainPart::Even => IntStep::Even,
+            ChainPart::Odd => IntStep::Odd,
+            ChainPart::Positive => IntStep::Positive,
+            ChainPart::Negative => IntStep::Negative,
+            ChainPart::Zero => IntStep::Zero,
+            ChainPart::Inc => IntStep::Add(1),
+            ChainPart::Dec => IntStep::Add(-1),
             _ => return None,
         })
     }
@@ -41,8 +41,8 @@ impl Step {
 
 /// The step that the loop makes of a stage with a builtin; nothing where items are not skimmed.
 pub(crate) fn is_skimmed(stage: ChainPart, function: ChainPart) -> bool {
-    match Step::of(function) {
-        Some(Step::Add(_)) => stage == ChainPart::Map,
+    match IntStep::of(function) {
+        Some(IntStep::Add(_)) => stage == ChainPart::Map,
         Some(_) => stage == ChainPart::Filter,
         None => false,
     }
@@ -54,15 +54,15 @@ const TEST: usize = 2;
 const BACK: usize = 1;
 
 /// Puts integers through a step, and says what that costs; nothing if one of them has no answer that is small, too.
-fn through(step: Step, ints: &mut Vec<i64>) -> Option<usize> {
+fn through(step: IntStep, ints: &mut Vec<i64>) -> Option<usize> {
     let before = ints.len();
     match step {
-        Step::Even => keep(ints, |int| int % 2 == 0),
-        Step::Odd => keep(ints, |int| int % 2 != 0),
-        Step::Positive => keep(ints, |int| int > 0),
-        Step::Negative => keep(ints, |int| int < 0),
-        Step::Zero => keep(ints, |int| int == 0),
-        Step::Add(more) => {
+        IntStep::Even => keep(ints, |int| int % 2 == 0),
+        IntStep::Odd => keep(ints, |int| int % 2 != 0),
+        IntStep::Positive => keep(ints, |int| int > 0),
+        IntStep::Negative => keep(ints, |int| int < 0),
+        IntStep::Zero => keep(ints, |int| int == 0),
+        IntStep::Add(more) => {
             let mut fits = true;
             for int in ints.iter_mut() {
                 let (sum, overflows) = int.overflowing_add(more);
@@ -96,10 +96,10 @@ pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value)
     };
     let Some((Value::Int(price), builtins)) = plan.items.split_last() else { return Ok(()) };
     let step = |value: &Value| match value {
-        Value::Builtin(id) => registry().get(*id).part().and_then(Step::of),
+        Value::Builtin(id) => registry().get(*id).part().and_then(IntStep::of),
         _ => None,
     };
-    let Some(steps) = builtins.iter().map(step).collect::<Option<Vec<Step>>>() else { return Ok(()) };
+    let Some(steps) = builtins.iter().map(step).collect::<Option<Vec<IntStep>>>() else { return Ok(()) };
     let price = usize::try_from(*price).unwrap_or(0);
     let mut walk = walk.borrow_mut();
     let mut ints = Vec::with_capacity(BLOCK);

@@ -4,7 +4,7 @@ use super::inline::Called;
 use super::{DEEPEST, LONGEST, Rewriter, call, is_stage, part_of};
 use crate::analyze::node::{ChainNode, ChainStep, Exit, Local, Node, NodeKind, When};
 use crate::builtins::chain_part::ChainPart;
-use crate::builtins::gather::Role;
+use crate::builtins::gather::LoopRole;
 use crate::builtins::skim::is_skimmed;
 use crate::builtins::{BuiltinId, registry};
 use crate::code::Const;
@@ -29,9 +29,9 @@ struct Stage {
 }
 
 /// A loop being made.
-struct Making {
+struct ChainBuilder {
     before: Vec<(Local, Node)>,
-    fits: Vec<(Local, Role)>,
+    fits: Vec<(Local, LoopRole)>,
     state: Vec<(Local, Node)>,
     ahead: Vec<ChainStep>,
     steps: Vec<ChainStep>,
@@ -44,7 +44,7 @@ struct Making {
     span: Span,
 }
 
-impl Making {
+impl ChainBuilder {
     fn node(&self, kind: NodeKind) -> Node {
         Node::new(kind, self.span)
     }
@@ -142,7 +142,7 @@ impl Rewriter {
         let span = node.span;
         let (links, source) = take_links(std::mem::replace(node, Node::nil(span)));
         let Some(part) = links.first().map(|link| link.part) else { return false };
-        let mut making = Making {
+        let mut making = ChainBuilder {
             before: Vec::new(),
             fits: Vec::new(),
             state: Vec::new(),
@@ -164,7 +164,7 @@ impl Rewriter {
             again.push(call);
         }
         let walked = self.bind_before(source, &mut making);
-        let role = if gives_sequence(part) { Role::Realised } else { Role::Source };
+        let role = if gives_sequence(part) { LoopRole::Realised } else { LoopRole::Source };
         making.fits.push((walked, role));
         let mut calls = Node::new(NodeKind::Local(walked, false), source_span);
         for (id, mut args, span) in again.into_iter().rev() {
@@ -181,7 +181,7 @@ impl Rewriter {
         }
         making.span = span;
         let result = end.map_or_else(|| Node::nil(span), |end| self.end(end, &mut making));
-        let Making { before, fits, state, ahead, steps, begun, skim, .. } = making;
+        let ChainBuilder { before, fits, state, ahead, steps, begun, skim, .. } = making;
         let mut chain = ChainNode {
             before,
             fits,
@@ -229,7 +229,7 @@ impl Rewriter {
         &mut self,
         link: Link,
         is_lazy: bool,
-        making: &mut Making,
+        making: &mut ChainBuilder,
     ) -> (Vec<Stage>, (BuiltinId, Vec<Node>, Span)) {
         let Link { part, id, span, args } = link;
         let xform_at = match (part, args.len()) {
@@ -268,7 +268,7 @@ impl Rewriter {
         &mut self,
         node: Node,
         is_lazy: bool,
-        making: &mut Making,
+        making: &mut ChainBuilder,
         stages: &mut Vec<Stage>,
     ) -> Node {
         let span = node.span;
@@ -289,7 +289,13 @@ impl Rewriter {
     }
 
     /// An argument that the loop calls, and the argument of the call that it stands for.
-    fn called(&mut self, mut arg: Node, count: u8, is_lazy: bool, making: &mut Making) -> (Called, Node) {
+    fn called(
+        &mut self,
+        mut arg: Node,
+        count: u8,
+        is_lazy: bool,
+        making: &mut ChainBuilder,
+    ) -> (Called, Node) {
         if let Some(called) = Called::of(&arg, count.into()) {
             // Where the result is never lazy, the call only says what is wrong.
             if is_lazy && self.depth < DEEPEST {
@@ -301,12 +307,12 @@ impl Rewriter {
         }
         let span = arg.span;
         let local = self.bind_before(arg, making);
-        making.fits.push((local, Role::Function(count)));
+        making.fits.push((local, LoopRole::Function(count)));
         (Called::Local(local), Node::new(NodeKind::Local(local, false), span))
     }
 
     /// Another argument.
-    fn other(&mut self, arg: Node, is_count: bool, making: &mut Making) -> Node {
+    fn other(&mut self, arg: Node, is_count: bool, making: &mut ChainBuilder) -> Node {
         let is_int = matches!(arg.kind, NodeKind::Const(Const::Int(_)));
         let is_plain = matches!(arg.kind, NodeKind::Const(_) | NodeKind::Builtin(_));
         if if is_count { is_int } else { is_plain || is_empty_vector(&arg) || is_empty_map(&arg) } {
@@ -315,12 +321,12 @@ impl Rewriter {
         let span = arg.span;
         let local = self.bind_before(arg, making);
         if is_count {
-            making.fits.push((local, Role::Count));
+            making.fits.push((local, LoopRole::Count));
         }
         Node::new(NodeKind::Local(local, false), span)
     }
 
-    fn bind_before(&mut self, mut value: Node, making: &mut Making) -> Local {
+    fn bind_before(&mut self, mut value: Node, making: &mut ChainBuilder) -> Local {
         self.node(&mut value);
         let local = self.fresh();
         making.before.push((local, value));
@@ -328,14 +334,14 @@ impl Rewriter {
     }
 
     /// Something that goes from one turn to the next.
-    fn state(&mut self, making: &mut Making, first: Node) -> Local {
+    fn state(&mut self, making: &mut ChainBuilder, first: Node) -> Local {
         let local = self.fresh();
         making.state.push((local, first));
         local
     }
 
     /// The function of a stage with these arguments.
-    fn value(&mut self, function: Option<Called>, args: Vec<Node>, making: &Making) -> Node {
+    fn value(&mut self, function: Option<Called>, args: Vec<Node>, making: &ChainBuilder) -> Node {
         match function {
             Some(function) => self.apply(function, args, making.span),
             None => Node::nil(making.span),
@@ -343,13 +349,13 @@ impl Rewriter {
     }
 
     /// The item becomes a value.
-    fn change(&mut self, making: &mut Making, value: Node) {
+    fn change(&mut self, making: &mut ChainBuilder, value: Node) {
         let local = self.fresh();
         making.bind(local, value);
         making.item = local;
     }
 
-    fn stage(&mut self, stage: Stage, making: &mut Making) {
+    fn stage(&mut self, stage: Stage, making: &mut ChainBuilder) {
         let Stage { part, span, function, mut others } = stage;
         making.span = span;
         let builtin = function.as_ref().and_then(Called::builtin);
@@ -420,7 +426,7 @@ impl Rewriter {
     }
 
     /// What the end of a chain does with an item; what it gives.
-    fn end(&mut self, end: Stage, making: &mut Making) -> Node {
+    fn end(&mut self, end: Stage, making: &mut ChainBuilder) -> Node {
         let Stage { part, span, function, mut others } = end;
         if part.is_item_by_item() {
             self.stage(Stage { part, span, function, others }, making);
@@ -484,7 +490,12 @@ impl Rewriter {
     }
 
     /// Collects items with their keys.
-    fn sort_by(&mut self, function: Option<Called>, comparator: Option<Node>, making: &mut Making) -> Node {
+    fn sort_by(
+        &mut self,
+        function: Option<Called>,
+        comparator: Option<Node>,
+        making: &mut ChainBuilder,
+    ) -> Node {
         let (items, item) = (self.vector(making), making.item());
         let keys = self.vector(making);
         let key = self.value(function, vec![making.item()], making);
@@ -501,7 +512,7 @@ impl Rewriter {
     }
 
     /// The same for several keys of each.
-    fn sort_by_columns(&mut self, functions: Vec<Called>, making: &mut Making) -> Node {
+    fn sort_by_columns(&mut self, functions: Vec<Called>, making: &mut ChainBuilder) -> Node {
         let (items, item) = (self.vector(making), making.item());
         let mut columns = Vec::with_capacity(functions.len());
         for function in functions {
@@ -516,19 +527,19 @@ impl Rewriter {
     }
 
     /// A vector that is filled.
-    fn vector(&mut self, making: &mut Making) -> Local {
+    fn vector(&mut self, making: &mut ChainBuilder) -> Local {
         self.state(making, making.node(NodeKind::Vector(Vec::new())))
     }
 
     /// Collects the items in a vector.
-    fn collect(&mut self, making: &mut Making) -> Local {
+    fn collect(&mut self, making: &mut ChainBuilder) -> Local {
         let out = self.vector(making);
         making.push(out, making.item());
         out
     }
 
     /// Ends that look at items until one decides.
-    fn found(&mut self, part: ChainPart, function: Option<Called>, making: &mut Making) -> Node {
+    fn found(&mut self, part: ChainPart, function: Option<Called>, making: &mut ChainBuilder) -> Node {
         let first = match part {
             ChainPart::Empty | ChainPart::Every | ChainPart::NotAny => making.bool(true),
             ChainPart::NotEvery => making.bool(false),
@@ -569,12 +580,12 @@ impl Rewriter {
         part: ChainPart,
         function: Option<Called>,
         init: Option<Node>,
-        making: &mut Making,
+        making: &mut ChainBuilder,
     ) -> Node {
         // `transduce` ends with a call of the function, `apply` wants what is alone to be a number, too.
         let ends = matches!(part, ChainPart::Transduce | ChainPart::Apply);
         let completing = function.as_ref().and_then(Called::builtin).filter(|_| ends);
-        let of = |id: BuiltinId, args, making: &Making| {
+        let of = |id: BuiltinId, args, making: &ChainBuilder| {
             let function = making.node(NodeKind::Builtin(id));
             making.node(NodeKind::Call(function.into(), args))
         };
@@ -609,11 +620,11 @@ impl Rewriter {
     }
 
     /// Adds the items to a collection.
-    fn into(&mut self, to: Option<Node>, making: &mut Making) -> Node {
+    fn into(&mut self, to: Option<Node>, making: &mut ChainBuilder) -> Node {
         let to = to.unwrap_or_else(|| Node::nil(making.span));
         let is_vector = is_empty_vector(&to);
         if let NodeKind::Local(local, _) = to.kind {
-            making.fits.push((local, Role::Target));
+            making.fits.push((local, LoopRole::Target));
         }
         let is_map = is_empty_map(&to);
         let to = match (is_vector, is_map) {
