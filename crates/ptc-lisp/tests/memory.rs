@@ -431,6 +431,43 @@ fn a_native_that_goes_on_for_long_can_be_interrupted() {
     }
 }
 
+/// Comparing two keys may take as long as the memory is large, and natives compare many.
+#[test]
+fn natives_that_compare_long_keys_end_with_the_fuel_and_can_be_interrupted() {
+    let one_native = [
+        "(count (sort v))",
+        "(count (sort compare v))",
+        "(count (sort (map vector v)))",
+        "(count (sort-by (juxt identity count) v))",
+        "(count (into (sorted-set) v))",
+        "(count (apply sorted-map (interleave v v)))",
+        "(Collections/frequency v s)",
+        "(Collections/max v)",
+        "(.lastIndexOf v (str (subs s 1) \"b\"))",
+        "(let [a (into-array v)] (java.util.Arrays/sort a) (count a))",
+    ];
+    let many = [
+        "(count (keep (sorted-map s 1) v))",
+        "(count (filter #{s} v))",
+        "(count (frequencies v))",
+        "(count (select-keys {s 1} v))",
+    ];
+    let program = |body: &str| {
+        let texts = "text #(apply str (repeat 1000000 \"a\")) s (text) t (text)";
+        format!("(let [{texts} v (vec (take 20000 (cycle [s t])))] {body})")
+    };
+    let limits = |fuel| Limits { fuel, ..Limits::default() };
+    for body in one_native.iter().chain(&many) {
+        let ended = run(&mut Machine::new(limits(30_000_000)), &program(body));
+        assert!(ended.starts_with("fuel_exceeded"), "{body}: {ended}");
+    }
+    for body in one_native {
+        let mut machine = Machine::new(limits(1_000_000_000));
+        machine.set_interrupt(interrupt(40).0);
+        assert_eq!(run(&mut machine, &program(body)), "timeout: the time is up", "{body}");
+    }
+}
+
 /// Fuel that is used up while keys are compared ends the search for them, too.
 #[test]
 fn keys_that_are_unlike_each_other_end_with_the_fuel() {

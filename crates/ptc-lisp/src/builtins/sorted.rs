@@ -106,6 +106,10 @@ fn insert_all(heap: &mut Heap, args: &mut [Value], new: Vec<(Value, Value)>) -> 
     let Value::Sorted(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     let inner = Rc::make_mut(&mut body);
     heap.work(new.len() * 4)?;
+    if inner.entries.is_empty() {
+        // Most are small, and room for four would take twice what is counted.
+        inner.entries.reserve_exact(new.len());
+    }
     for (key, value) in new {
         insert(inner, key, value, heap)?;
     }

@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 
-use super::meter::address;
-use super::order::big_with_float;
+use super::meter::{address, noted};
+use super::order::{big_with_float, words};
 use super::{Items, Map, Meter, SortedObj, Table, Text, Value, ledger};
 use crate::exact::Exact;
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
-    equals_within(a, b, &mut Meter::unlimited())
+    noted(|meter| equals_within(a, b, meter)).unwrap_or(true)
 }
 
 /// `=` as far as the meter goes; the answer means nothing once the meter is used up.
@@ -102,7 +102,7 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         (Value::Int(int), Value::Float(float)) | (Value::Float(float), Value::Int(int)) => {
             !strict && int_equals_float(*int, *float)
         }
-        (Value::Big(a), Value::Big(b)) => a == b,
+        (Value::Big(a), Value::Big(b)) => meter.step(words(a)) && a == b,
         (Value::Big(_), Value::Int(_)) | (Value::Int(_), Value::Big(_)) => a.as_i64() == b.as_i64(),
         (Value::Big(big), Value::Float(float)) | (Value::Float(float), Value::Big(big)) => {
             !strict && big_with_float(big, *float) == Some(Ordering::Equal)

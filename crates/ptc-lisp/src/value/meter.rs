@@ -65,11 +65,6 @@ impl Meter {
         Meter { bound, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
     }
 
-    /// A meter for walks nobody pays for.
-    pub fn unlimited() -> Meter {
-        Meter::new(u64::MAX)
-    }
-
     /// Counts `steps`; false once there are more than allowed.
     #[inline]
     pub fn step(&mut self, steps: usize) -> bool {
@@ -113,6 +108,25 @@ impl Meter {
     pub(super) fn remember(&mut self, pair: AddressPair) {
         self.equal.insert(pair);
     }
+}
+
+/// Steps of a walk that cost one unit of fuel where a native takes many walks and nobody else counts them.
+const STEPS_PER_FUEL: u64 = 8;
+
+/// Walks at the cost of the program that runs, which its machine charges after the native (see [`ledger`]). Nothing once the
+/// fuel is used up: the program is over, whatever the walk would say.
+pub(super) fn noted<R>(walk: impl FnOnce(&mut Meter) -> R) -> Option<R> {
+    let left = ledger::left();
+    if left == 0 {
+        ledger::note(1);
+        return None;
+    }
+    let mut meter = Meter::new(left.saturating_mul(STEPS_PER_FUEL));
+    let answer = walk(&mut meter);
+    if meter.used >= STEPS_PER_FUEL {
+        ledger::note(meter.used / STEPS_PER_FUEL);
+    }
+    Some(answer)
 }
 
 /// Where a container is in memory.

@@ -11,6 +11,7 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use sse_stream::Sse;
 
+use super::backpressure::Backpressure;
 use super::inbox::Inbox;
 use super::sse::{Events, TooLarge};
 use crate::model::{Fault, Reason};
@@ -23,6 +24,7 @@ pub struct SseTransport {
     inbox: Arc<Inbox>,
     cap: usize,
     ready: VecDeque<ServerJsonRpcMessage>,
+    answers: Backpressure,
 }
 
 /// What posting a message needs.
@@ -65,7 +67,8 @@ impl SseTransport {
             LegacyEvents { response: Some(response), events: Events::new(cap), come: VecDeque::new() };
         let address = endpoint(&mut stream, url).await?;
         let sender = Sender { client, headers, address };
-        Ok(SseTransport { sender, stream, inbox, cap, ready: VecDeque::new() })
+        let (ready, answers) = (VecDeque::new(), Backpressure::new());
+        Ok(SseTransport { sender, stream, inbox, cap, ready, answers })
     }
 
     fn take_in(&mut self, event: Sse) {
@@ -133,8 +136,9 @@ impl Transport<RoleClient> for SseTransport {
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let slot = self.inbox.expect(&message);
-        let sender = self.sender.clone();
+        let (sender, counted) = (self.sender.clone(), self.answers.count(&message));
         async move {
+            let _counted = counted;
             sender.post(&message).await.map_err(|fault| {
                 let error = std::io::Error::other(fault.message.clone());
                 if let Some(slot) = slot {
@@ -147,8 +151,9 @@ impl Transport<RoleClient> for SseTransport {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            if let Some(message) = self.ready.pop_front() {
-                return Some(message);
+            if !self.ready.is_empty() {
+                self.answers.room().await;
+                return self.ready.pop_front();
             }
             match self.stream.next().await {
                 Ok(event) => self.take_in(event?),

@@ -7,6 +7,7 @@
 //! (`process.rs`, `guard.rs`) and when a server is started again (`lifecycle.rs`).
 
 mod answer;
+mod backpressure;
 mod connection;
 mod content;
 mod guard;

@@ -11,6 +11,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::backpressure::Backpressure;
 use super::inbox::Inbox;
 use super::lines::{Line, Lines};
 use super::process::{Pipes, Process, Words};
@@ -26,6 +27,7 @@ pub struct StdioTransport {
     inbox: Arc<Inbox>,
     cap: usize,
     ready: VecDeque<ServerJsonRpcMessage>,
+    answers: Backpressure,
     gone: CancellationToken,
     /// What it prints among its messages.
     asides: Arc<Words>,
@@ -40,6 +42,7 @@ impl StdioTransport {
             inbox,
             cap,
             ready: VecDeque::new(),
+            answers: Backpressure::new(),
             gone: process.gone.clone(),
             asides: process.asides.clone(),
         }
@@ -71,8 +74,9 @@ impl Transport<RoleClient> for StdioTransport {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.inbox.expect(&message);
         let text = serde_json::to_vec(&message);
-        let stdin = self.stdin.clone();
+        let (stdin, counted) = (self.stdin.clone(), self.answers.count(&message));
         async move {
+            let _counted = counted;
             let mut text = text?;
             text.push(b'\n');
             let mut stdin = stdin.lock().await;
@@ -84,12 +88,10 @@ impl Transport<RoleClient> for StdioTransport {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            if let Some(message) = self.ready.pop_front() {
-                return Some(message);
-            }
             let line = tokio::select! {
                 biased;
-                line = self.lines.next() => line.ok()??,
+                () = self.answers.room(), if !self.ready.is_empty() => return self.ready.pop_front(),
+                line = self.lines.next(), if self.ready.is_empty() => line.ok()??,
                 () = self.gone.cancelled() => return None,
             };
             self.take_in(line);

@@ -180,8 +180,10 @@ fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
             false => raise(ErrorKind::Arithmetic, "Invalid operation: the exponent must not be negative"),
         };
     };
-    let bits = base.unscaled().bits().saturating_mul(power.into());
-    check_bits(bits)?;
+    let (bits, times) = (base.unscaled().bits(), u64::from(power));
+    // As many as it has at least: what is too large all the same is refused once it is there, and what fits never.
+    check_bits(bits.saturating_sub(1).saturating_mul(times))?;
+    let bits = bits.saturating_mul(times);
     let words = usize::try_from(bits / 64 + 1).unwrap_or(usize::MAX);
     heap.work(words.saturating_mul(words.isqrt()))?;
     heap.reserve(words.saturating_mul(size_of::<u64>()))?;
