@@ -123,7 +123,7 @@ impl TimeReader<'_> {
             false => found == text,
         });
         if !same {
-            return stop(self.at, format!("{text:?}"));
+            return stop(self.at, format!("{:?}", excerpt(text)));
         }
         self.at += text.len();
         Ok(())
