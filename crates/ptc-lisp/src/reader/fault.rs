@@ -114,7 +114,7 @@ pub(super) fn unclosed_text(what: &str, opening: Span, source: &str) -> Failure 
 
 /// A prefix such as `'` with no form after it.
 pub(super) fn dangling_prefix(prefix: &str, span: Span, at_end: bool) -> Failure {
-    let error = parse(span, format!("`{prefix}` has no form after it"))
+    let error = parse(span, format!("`{}` has no form after it", abbreviate(prefix)))
         .hint("write the form that it belongs to behind it, or remove it");
     Failure { error, incomplete: at_end, unbalanced: false }
 }
