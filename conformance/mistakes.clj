@@ -169,6 +169,8 @@
 (sort-by data/rows :n)  ;=? the arguments look swapped
 (distinct-by data/rows :n)  ;=? the arguments look swapped
 (map data/rows :n)  ;=? the arguments look swapped
+(partition-by data/rows :n)  ;=? the arguments look swapped: write (partition-by f coll)
+(count (filter odd?) )  ;=? an inner call may have no collection
 (filter data/rows "n")  ;=? -
 (filter data/rows :n)  ;=? the arguments look swapped
 (map data/rows inc)  ;=? the arguments look swapped
@@ -307,7 +309,7 @@ data.rows  ;=? write data/rows
 (case 1 2 3)  ;=? add a default as the last form of case
 (cond true)  ;=? the last test has no value; write :else before a default
 (try 1 (catch e 2))  ;=? -
-{:a 1 :b}  ;=? add a value after `:b`, or remove it
+{:a 1 :b}  ;=? add a value after it, or remove it
 [1 2  ;=? perhaps add `]` at the end of line 1
 (+ 1 2))  ;=? remove the `)` at line 1, column 8
 #(map #(inc %) %)  ;=? write one of them as `(fn [x] …)`

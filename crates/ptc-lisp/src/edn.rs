@@ -130,12 +130,12 @@ fn tagged(tag: &str, inner: &Form) -> Result<Value, Error> {
         "inst" => instant(text).map(Time::JavaDate),
         "uuid" => uuid(text).map(Time::Uuid),
         _ => {
-            return Err(bad_tag(inner, format!("there is no reader for #{tag}"))
+            return Err(bad_tag(inner, format!("there is no reader for #{}", excerpt(tag)))
                 .hint("#inst and #uuid are the tags that can be read"));
         }
     };
     time.map(Value::time).ok_or_else(|| {
-        bad_tag(inner, format!("#{tag} cannot be read from \"{text}\"")).hint(match tag {
+        bad_tag(inner, format!("#{tag} cannot be read from \"{}\"", excerpt(text))).hint(match tag {
             "inst" => "write it as 2024-03-01T10:20:30.000Z",
             _ => "write it as 550e8400-e29b-41d4-a716-446655440000",
         })

@@ -41,6 +41,18 @@ fn in_text(written: &str) -> bool {
     inside
 }
 
+/// Whether a hint has a piece of what a message quotes: of what stands behind a quote, a colon or a bracket.
+fn repeats(hint: &str, message: &str) -> bool {
+    /// Bytes of a piece: fewer say nothing.
+    const PIECE: usize = 5;
+    let behind = |(at, c): (usize, char)| "\"`':[({".contains(c).then_some(at + 1);
+    let mut quoted = message.char_indices().filter_map(behind).filter_map(|from| {
+        let piece = message.get(from..message.ceil_char_boundary(from + PIECE))?;
+        (piece.len() >= PIECE && !piece.starts_with(' ')).then_some(piece)
+    });
+    quoted.any(|piece| hint.contains(piece))
+}
+
 /// The kinds of error. The text of a kind is stable: hosts and models match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -211,6 +223,12 @@ impl Error {
     pub fn tells_data(&self) -> bool {
         self.kind == ErrorKind::Exception
             || self.hint.as_deref().is_some_and(|hint| hint.starts_with("its data is {"))
+    }
+
+    /// Whether the hint is advice in our words alone. One that repeats what the message quotes may hold anybody's words.
+    pub fn advises(&self) -> bool {
+        let hint = self.hint.as_deref().unwrap_or_default();
+        !self.tells_data() && !repeats(hint, &self.message)
     }
 
     /// The error for a call with the wrong number of arguments: `f takes 2 arguments, got 1`. What is

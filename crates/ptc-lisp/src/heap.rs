@@ -615,14 +615,5 @@ pub fn not_seqable(value: &Value) -> Error {
         Value::Bool(bool) => format!("boolean {bool}"),
         other => other.type_name().to_owned(),
     };
-    let error = Error::new(ErrorKind::Type, format!("expected a collection, got {got}"));
-    match value {
-        Value::Fn(_) | Value::Builtin(_) => {
-            error.hint(
-                "the arguments look swapped: the function comes first, the collection last; or an inner call has no \
-                 collection: (filter pred) alone is a function",
-            )
-        }
-        _ => error,
-    }
+    Error::new(ErrorKind::Type, format!("expected a collection, got {got}"))
 }

@@ -18,7 +18,7 @@ use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
 use crate::value::print::{Looks, Printer, Style};
 use crate::value::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
-use crate::value::{Layout, MAX_DEPTH, Map, Shared, Value};
+use crate::value::{CellKind, Layout, MAX_DEPTH, Map, Shared, Value};
 
 /// How keys of objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,7 +354,7 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     }
 }
 
-/// Refuses a value that has a number or a function in it for which JSON has no form: its text would be taken for data.
+/// Refuses a value that has a number, a function or a cell in it for which JSON has no form: its text would be taken for data.
 /// `what` names the value.
 pub(crate) fn sayable(value: &Value, names: &Names, kind: ErrorKind, what: &str) -> Result<(), Error> {
     let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED, texts: true };
@@ -363,10 +363,30 @@ pub(crate) fn sayable(value: &Value, names: &Names, kind: ErrorKind, what: &str)
         Value::Float(float) if float.is_nan() => ("##NaN", NO_NUMBER),
         Value::Float(float) if float > 0.0 => ("##Inf", NO_NUMBER),
         Value::Float(_) => ("##-Inf", NO_NUMBER),
+        Value::Cell(cell) => of_cell(cell.kind),
         _ => ("a function", "call it and give what it returns"),
     };
     let message = format!("{what} is no JSON: JSON cannot hold {shown}{}", place(&search.path));
     Err(Error::new(kind, message).hint(hint))
+}
+
+/// What a cell is called, and what to give in place of it.
+fn of_cell(kind: CellKind) -> (&'static str, &'static str) {
+    /// The hint for what `deref` takes.
+    const VALUE: &str = "give what it holds: @x";
+    /// The hint for the rest.
+    const TEXT: &str = "give its text: (str x)";
+    match kind {
+        CellKind::Atom => ("an atom", VALUE),
+        CellKind::Volatile => ("a volatile", VALUE),
+        CellKind::Delay => ("a delay", VALUE),
+        CellKind::Promise => ("a promise", VALUE),
+        CellKind::Builder => ("a StringBuilder", TEXT),
+        CellKind::Matcher => ("a matcher", "give what it finds: (re-find x)"),
+        CellKind::Transient => ("a transient", "give what becomes of it: (persistent! x)"),
+        CellKind::Array => ("an array", "give its items: (vec x)"),
+        CellKind::Format => ("a DecimalFormat", "give what it writes: (.format x number)"),
+    }
 }
 
 /// What to do about an infinity or what is no number.
@@ -427,7 +447,7 @@ impl Visitor for JsonSearch<'_> {
             Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
             _ => match Parts::of(value) {
                 Some(parts) => return Ok(WalkStep::Into(parts, ())),
-                None => self.texts && !is_function(value),
+                None => self.texts && !is_function(value) && !matches!(value, Value::Cell(_)),
             },
         };
         if has_form { Ok(WalkStep::Done) } else { Err(WithoutJson::Value(Some(value.clone()))) }

@@ -139,6 +139,11 @@ async fn files_say_how_strictly_a_tool_is_held_and_what_is_shown_of_it() {
         expose = "both"
         cache = true
         native_result = { preview = "rows", limit = 20 }
+        [tools.few]
+        command = ["echo", "[1, 2]"]
+        expose = "both"
+        cache = true
+        native_result = { preview = "rows" }
         [tools.shape]
         command = ["echo", "[1, 2]"]
         expose = "both"
@@ -151,6 +156,7 @@ async fn files_say_how_strictly_a_tool_is_held_and_what_is_shown_of_it() {
     let agent = parse_agent(&folder().join("held.toml"), text).expect("the file is right");
     let shown = |name: &str| format!("{:?}", agent.tools()[name].native_result);
     assert_eq!((shown("rows"), shown("shape")), ("Some(Rows(20))".to_owned(), "Some(Metadata)".to_owned()));
+    assert_eq!(shown("few"), "Some(Rows(20))");
     assert_eq!(agent.options().tool_catalog[0].description.as_deref(), Some("Deploys a version"));
     let program = "(return [(:count (tool/count)) (try (tool/held) (catch Exception e (ex-message e)))])";
     let step = run(agent, RunOptions::new(llm(program))).await;

@@ -10,6 +10,8 @@ use crate::render::quote;
 
 /// Most issues that are listed. A value has as many as it has parts, and whoever chose it chose their number.
 const MOST_ISSUES: usize = 100;
+/// What the issue after the last of them begins with.
+const MORE: &str = "more does not fit than these";
 /// How many bytes of the declared name of a field a path has.
 const NAME: usize = 200;
 /// How many bytes of a key that nobody declared: it is data, and the beginning tells which one is meant.
@@ -200,7 +202,7 @@ impl Issues {
     fn push(&mut self, issue: impl FnOnce() -> Issue) {
         match self.0.len() {
             MOST_ISSUES => {
-                let message = format!("more does not fit than these {MOST_ISSUES}");
+                let message = format!("{MORE} {MOST_ISSUES}");
                 self.0.push(Issue { path: Path(Vec::new()), message });
             }
             listed if listed < MOST_ISSUES => self.0.push(issue()),
@@ -230,6 +232,22 @@ impl Issue {
 }
 
 impl Issue {
+    /// Whether the text of an issue says that there are more than those that are listed.
+    pub fn tells_of_more(text: &str) -> bool {
+        text.strip_prefix("root: ").unwrap_or(text).starts_with(MORE)
+    }
+
+    /// What it has in common with those of other items: the path without the numbers of items, and what was expected.
+    fn kind(&self) -> String {
+        let names = self.path.0.iter().map(|segment| match segment {
+            Segment::Field(name) => written(name),
+            Segment::Index(_) => Cow::Borrowed("[]"),
+        });
+        let message =
+            self.message.split_once(", got ").map_or(self.message.as_str(), |(expected, _)| expected);
+        format!("{}: {message}", names.collect::<Vec<_>>().join("."))
+    }
+
     /// The issue with another word for the value: what it was before it became JSON.
     pub fn got(mut self, told: &str) -> Issue {
         const GOT: &str = ", got ";
@@ -247,6 +265,25 @@ impl Display for Issue {
         let colon = if self.message.starts_with("is ") { "" } else { ":" };
         write!(f, "{}{colon} {}", self.path, self.message)
     }
+}
+
+/// Issues as lines, where what the items of a list have alike is one line with an example and a count.
+fn gathered(issues: &[Issue]) -> Vec<String> {
+    let endless = issues.iter().any(|issue| issue.message.starts_with(MORE));
+    let mut lines: Vec<(String, &Issue, usize)> = Vec::new();
+    for issue in issues {
+        let kind = issue.kind();
+        match lines.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((.., count)) => *count += 1,
+            None => lines.push((kind, issue, 1)),
+        }
+    }
+    let counted = |(_, issue, count): (String, &Issue, usize)| match count - 1 {
+        0 => issue.to_string(),
+        more if endless => format!("{issue} (and at least {more} more like it)"),
+        more => format!("{issue} (and {more} more like it)"),
+    };
+    lines.into_iter().map(counted).collect()
 }
 
 /// A value that breaks its contract: the errors, and what was converted on the way.
@@ -270,8 +307,8 @@ impl Rejection {
                 text.push_str("\n\n");
             }
             text.push_str(&format!("{heading} {kind}:"));
-            for issue in issues {
-                text.push_str(&format!("\n- {issue}"));
+            for line in gathered(issues) {
+                text.push_str(&format!("\n- {line}"));
             }
         }
         text

@@ -5,9 +5,11 @@ use std::cmp::Ordering;
 use crate::datetime::{self, NotInstant};
 use crate::issue::{Issue, Issues, Step, Trail, cut};
 use crate::keys;
+use crate::parse::hints;
+use crate::parse::lexer::is_bare_name;
 use crate::render::quote;
 use crate::shape::{Kind, Shape};
-use crate::types::{Literal, MapOf, Number, Range, Record, Type};
+use crate::types::{Field, Literal, MapOf, Number, Range, Record, Type};
 
 /// Most bytes of an offending value shown in a message: enough to know it by, too few to carry data to a model.
 const PREVIEW: usize = 30;
@@ -97,7 +99,7 @@ impl<'a> Check<'a> {
             self.within(Step::field(&field.name), |check| match keys::lookup(value, &field.name) {
                 Some(found) => check.ty(&field.ty, found),
                 None if field.ty.is_optional() => {}
-                None => check.fail(|_| missing(&field.ty)),
+                None => check.fail(|_| missing_or_misspelt(field, record, value)),
             });
         }
         if record.closed || self.strict {
@@ -194,11 +196,23 @@ pub(crate) fn missing(ty: &Type) -> String {
     format!("is missing ({})", expected(ty))
 }
 
+/// The same, with a field that nobody declared and that may be the one that is meant.
+fn missing_or_misspelt<V: Shape>(field: &Field, record: &Record, value: &V) -> String {
+    let message = missing(&field.ty);
+    let undeclared = value.fields().into_iter().flatten().map(|(key, _)| key);
+    let mut undeclared = undeclared.filter(|key| record.field(key).is_none());
+    let near = |key: &str| hints::nearest(&keys::snake(key), [field.name.as_str()].into_iter()).is_some();
+    match undeclared.find(|key| is_bare_name(key) && near(key)) {
+        Some(key) => format!("{message}; {}, which is not declared, may be meant", cut(&key, PREVIEW)),
+        None => message,
+    }
+}
+
 /// The message for a field that is not declared where it must be.
 pub(crate) fn unexpected(record: &Record, key: &str) -> String {
     let folded = keys::snake(key);
     let names = record.fields.iter().map(|field| field.name.as_str());
-    match crate::parse::hints::nearest(&folded, names) {
+    match hints::nearest(&folded, names) {
         Some(near) => format!("unexpected field (did you mean {near}?)"),
         None => "unexpected field".to_owned(),
     }

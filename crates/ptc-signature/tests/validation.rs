@@ -275,3 +275,32 @@ fn a_long_name_stands_in_paths_with_its_beginning() {
     assert!(listed.iter().all(|text| text.len() < 400), "{}", listed[0].len());
     assert!(listed.len() > 50);
 }
+
+#[test]
+fn what_items_of_a_list_have_alike_is_one_line_with_an_example_and_a_count() {
+    let signature = Signature::parse("(rows [{name :int, id :int}]) -> :any").expect("a signature");
+    let rows = |count: usize| -> Vec<Value> {
+        (0..count).map(|n| json!({"name": format!("customer {n}"), "id": n})).collect()
+    };
+    let told = |count| {
+        let rejection =
+            signature.coerce_input(&json!({"rows": rows(count)}), Mode::Enabled).expect_err("texts");
+        rejection.feedback("Tool validation")
+    };
+    let example = "Tool validation errors:\n- rows[0].name: expected int, got string \"customer 0\"";
+    assert_eq!(told(1), example);
+    assert_eq!(told(3), format!("{example} (and 2 more like it)"));
+    assert!(told(200).starts_with(&format!("{example} (and at least 99 more like it)\n")), "{}", told(200));
+}
+
+#[test]
+fn a_field_that_is_missing_names_the_one_that_may_be_meant() {
+    let signature = Signature::parse("(tickets [:any]) -> :any").expect("a signature");
+    let told =
+        |value| signature.validate_input(&value, Mode::Enabled).expect_err("missing").errors[0].to_string();
+    assert_eq!(
+        told(json!({"ticket": [1]})),
+        "tickets is missing (list); ticket, which is not declared, may be meant"
+    );
+    assert_eq!(told(json!({"other": [1], "do what I say": 2})), "tickets is missing (list)");
+}

@@ -120,11 +120,11 @@ pub(crate) fn json_invalid(error: &str, reply: &str, example: &str, lens: &Lens<
     )
 }
 
-/// The same in one line, after tools (5.7).
-pub(crate) fn json_invalid_line(error: &str, expected: &str, lens: &Lens<'_>) -> String {
+/// The same in one line, after tools (5.7); `what` is asked for, JSON or text.
+pub(crate) fn json_invalid_line(error: &str, what: &str, expected: &str, lens: &Lens<'_>) -> String {
     let error = lens.veil.cover(error).split_whitespace().collect::<Vec<_>>().join(" ");
     let error = neutralise(&error);
-    format!("The reply cannot be used: {error}. Answer with only JSON of the type {expected}.")
+    format!("The reply cannot be used: {error}. Answer with only {what} of the type {expected}.")
 }
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
         assert!(text.contains("it is no JSON") && text.ends_with("{\"n\": 0}"), "{text}");
         let block = format!("source=\"invalid_response\">\n{}\n</untrusted_ptc_output>\n", "x".repeat(500));
         assert!(text.contains(&format!("{block}... (123 characters are missing here)\n")), "{text}");
-        let line = with_lens(|lens| json_invalid_line("it is\nno JSON", "{n :int}", lens));
+        let line = with_lens(|lens| json_invalid_line("it is\nno JSON", "JSON", "{n :int}", lens));
         assert!(!line.contains('\n') && line.contains("{n :int}"), "{line}");
     }
 }

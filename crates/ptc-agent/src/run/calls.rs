@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ptc_signature::Mode;
+use ptc_signature::{Issue, Mode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -400,10 +400,13 @@ fn held(node: &mut Node, slot: &mut Slot, result: ToolResult) -> ToolResult {
 /// What the contracts of tools had to say about the calls of the turn, each once and not too many.
 pub(super) fn notes(node: &Node) -> Vec<String> {
     const SHOWN: usize = 5;
-    let mut seen = BTreeSet::new();
-    let mut notes = Vec::new();
+    let (mut seen, mut notes, mut endless) = (BTreeSet::new(), Vec::new(), false);
     for call in &node.book.draft.tool_calls {
         for warning in &call.warnings {
+            if Issue::tells_of_more(warning) {
+                endless = true;
+                continue;
+            }
             let note = format!("tool/{}: {warning}", call.name);
             if notes.len() < SHOWN && !seen.contains(&note) {
                 notes.push(note.clone());
@@ -411,8 +414,12 @@ pub(super) fn notes(node: &Node) -> Vec<String> {
             seen.insert(note);
         }
     }
-    if seen.len() > notes.len() {
-        notes.push(format!("and {} more", seen.len() - notes.len()));
+    let more = seen.len() - notes.len();
+    match endless {
+        // Nobody counted those that are not listed.
+        true => notes.push(format!("and more than {more} more")),
+        false if more > 0 => notes.push(format!("and {more} more")),
+        false => {}
     }
     notes
 }

@@ -132,11 +132,7 @@ fn returned(node: &mut Node, shared: &mut Shared) -> Next {
 fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     let kind = node.book.draft.kind;
     if node.agent.options().completion_mode == Completion::Explicit && kind != TurnType::Normal {
-        let fail =
-            Fail::new(Reason::MUST_RETURN_MISSING, "the last turn ended without (return …) or (fail …)");
-        node.close_failed(&fail);
-        shared.turn_stop(node);
-        return Next::Over(Err(fail));
+        return Next::Over(Err(finish::unreturned(node, shared)));
     }
     match eval::memory_checked(node) {
         Ok(()) => {}

@@ -54,6 +54,9 @@ fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
         let advice = if branch { format!("Fix: {CATCH_INSIDE}") } else { String::new() };
         return Trouble { kind: error.kind.reason(), advice, ..Trouble::report(whole) };
     }
+    if !error.advises() {
+        return Trouble { kind: error.kind.reason(), ..Trouble::report(whole) };
+    }
     let mut bare = error.clone();
     bare.hint = None;
     let report = ptc_lisp::render::for_models(&bare, source);

@@ -55,9 +55,19 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
                 Fail::new(Reason::BUDGET_EXHAUSTED, format!("no answer within {turns} and {retries} retries"))
             }
         };
-        return Some(Err(Fail { details: last_values(node), ..fail }));
+        return Some(Err(Fail { details: last_values(node, None), ..fail }));
     }
     None
+}
+
+/// The end of a run whose last turn gave a value and did not return it.
+pub(super) fn unreturned(node: &mut Node, shared: &mut Shared) -> Fail {
+    let fail = Fail::new(Reason::MUST_RETURN_MISSING, "the last turn ended without (return …) or (fail …)");
+    let given = node.sandbox.result_json();
+    let given = node.book.kept(given);
+    node.close_failed(&fail);
+    shared.turn_stop(node);
+    Fail { details: last_values(node, Some(given)), ..fail }
 }
 
 fn last_message(node: &Node) -> String {
@@ -66,13 +76,13 @@ fn last_message(node: &Node) -> String {
 }
 
 /// The values of the last turns that gave one, the newest first: nobody said that one of them is the answer. `no_fallback`
-/// stands beside them where the option `fallback` would not make one of them the answer.
-fn last_values(node: &Node) -> Json {
+/// stands beside them where the option `fallback` would not make one of them the answer. `given` is newer than all of them.
+fn last_values(node: &Node, given: Option<Json>) -> Json {
     /// How many.
     const VALUES: usize = 3;
     let turns = node.book.turns.iter().rev().filter(|turn| turn.success && turn.program.is_some());
-    let values: Vec<Json> =
-        turns.filter(|turn| !turn.result.is_null()).map(|turn| turn.result.clone()).take(VALUES).collect();
+    let results = given.into_iter().chain(turns.map(|turn| turn.result.clone()));
+    let values: Vec<Json> = results.filter(|value| !value.is_null()).take(VALUES).collect();
     match (values.is_empty(), may_fall_back(node) && !node.agent.options().fallback) {
         (true, _) => Json::Null,
         (false, true) => json!({"last_values": values}),

@@ -4,13 +4,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use ptc_signature::keys;
+use ptc_signature::{Type, keys};
 use serde_json::{Value as Json, json};
 
 use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{Node, State};
-use super::tool_call::{evaluate, final_answer, unknown_tool, with_ids};
+use super::tool_call::{evaluate, final_answer, typed_answer, unknown_tool, with_ids};
 use super::{Next, Shared, consent, content, eval, setup};
 use crate::agent::Mode;
 use crate::feedback::{self, TurnInfo};
@@ -53,6 +53,12 @@ fn is_text_return(node: &Node) -> bool {
     matches!(variant(node), TextVariant::Plain | TextVariant::Tools)
 }
 
+/// The type that a text answer is held to: only a length can be wrong about it.
+fn bounded_text(node: &Node) -> Option<Type> {
+    let ty = node.agent.output_type()?.required();
+    matches!(ty, Type::String(range) if !range.is_unbounded()).then(|| ty.clone())
+}
+
 /// The request of a turn.
 pub(super) fn request(node: &mut Node, shared: &mut Shared) -> Request {
     let (mut tools, _) = schemas(node);
@@ -61,7 +67,9 @@ pub(super) fn request(node: &mut Node, shared: &mut Shared) -> Request {
     }
     let variant = variant(node);
     let schema = (variant == TextVariant::Json).then(|| answer_schema(node)).flatten();
-    let stream = variant == TextVariant::Plain && shared.options.on_chunk.is_some() && node.caller.is_none();
+    // What may yet be refused is not shown before it is read.
+    let plain = variant == TextVariant::Plain && bounded_text(node).is_none();
+    let stream = plain && shared.options.on_chunk.is_some() && node.caller.is_none();
     node.book.streamed = stream;
     Request {
         system: setup::system_prompt(node, shared),
@@ -295,18 +303,20 @@ fn finals(node: &mut Node, shared: &mut Shared, text: String, cut: bool) -> Next
         let fail = Fail::new(Reason::EMPTY_RESPONSE, "the reply is empty");
         return again(node, shared, text, fail, told, last);
     }
+    let outcome = match (is_text_return(node), bounded_text(node)) {
+        (true, None) => Ok(Json::from(text.clone())),
+        (true, Some(ty)) => typed_answer(node, &text, &ty),
+        (false, _) => final_answer(node, &text),
+    };
     if let Some(chunk) = shared.options.on_chunk.clone()
         && node.caller.is_none()
         && is_text_return(node)
         && !node.book.streamed
+        && outcome.is_ok()
     {
         // Whoever listens cannot end the run.
         let _ = catch_unwind(AssertUnwindSafe(|| chunk(&text)));
     }
-    let outcome = match is_text_return(node) {
-        true => Ok(Json::from(text.clone())),
-        false => final_answer(node, &text),
-    };
     match outcome {
         Ok(value) => {
             node.messages.push(Message::assistant(text));
@@ -331,7 +341,10 @@ fn told_invalid(node: &Node, fail: &Fail, text: &str) -> String {
         (TextVariant::Json, Some(output)) => {
             feedback::json_invalid(&fail.message, text, &prompt::json_example(output), &lens)
         }
-        _ => feedback::json_invalid_line(&fail.message, &content::expected(node), &lens),
+        _ => {
+            let what = if is_text_return(node) { "text" } else { "JSON" };
+            feedback::json_invalid_line(&fail.message, what, &content::expected(node), &lens)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! PTC-Lisp by tool call: the model runs programs with the one tool `lisp_eval`, or answers directly.
 
 use ptc_lisp::machine::ProgramEnd;
+use ptc_signature::Type;
 use serde_json::Value as Json;
 
 use super::eval::{self, Oversize};
@@ -122,9 +123,16 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
 
 /// Text as the final answer: raw, or as JSON that fits the signature.
 pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, Vec<String>)> {
-    let Some(output) = node.agent.output_type().cloned() else { return Ok(Json::from(reply::spoken(text))) };
+    match node.agent.output_type().cloned() {
+        Some(output) => typed_answer(node, text, &output),
+        None => Ok(Json::from(reply::spoken(text))),
+    }
+}
+
+/// The same for the type that is wanted of it.
+pub(super) fn typed_answer(node: &mut Node, text: &str, output: &Type) -> Result<Json, (Fail, Vec<String>)> {
     let mode = node.agent.options().signature_validation;
-    match reply::final_value(text, &output, mode) {
+    match reply::final_value(text, output, mode) {
         Ok(found) => {
             node.book.warnings.extend(found.warnings.iter().map(ToString::to_string));
             content::public(node, found.value).map_err(|wrong| {
@@ -202,13 +210,9 @@ fn returned(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
 fn go_on(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
     let last = node.book.draft.kind != TurnType::Normal;
     if node.agent.options().completion_mode == Completion::Explicit && last {
-        let fail =
-            Fail::new(Reason::MUST_RETURN_MISSING, "the last turn ended without (return …) or (fail …)");
         let body = eval::success_body(node);
         eval::answer(node, shared, id, &body);
-        node.close_failed(&fail);
-        shared.turn_stop(node);
-        return Next::Over(Err(fail));
+        return Next::Over(Err(finish::unreturned(node, shared)));
     }
     match eval::memory_checked(node) {
         Ok(()) => {

@@ -422,6 +422,7 @@ fn r3_30_explicit_completion_wants_a_return() {
     let agent = Agent::builder("x").max_turns(2).completion(Completion::Explicit).build().unwrap();
     let step = run(agent, json!({}), &mut Script::new([code("1"), code("2")]));
     assert_eq!(reason(&step), "must_return_missing");
+    assert_eq!(step.fail.unwrap().details, json!({"last_values": [2, 1], "no_fallback": true}));
 }
 
 #[test]
@@ -482,9 +483,16 @@ fn r14_8_floats_are_rounded_half_up_by_the_digits_that_are_shown() {
 
 #[test]
 fn what_json_cannot_hold_is_refused_with_its_place_as_answer_and_as_argument() {
-    for (value, odd) in
-        [("##NaN", "##NaN"), ("##-Inf", "##-Inf"), ("inc", "a function"), ("(fn [x] x)", "a function")]
-    {
+    for (value, odd) in [
+        ("##NaN", "##NaN"),
+        ("##-Inf", "##-Inf"),
+        ("inc", "a function"),
+        ("(fn [x] x)", "a function"),
+        ("(atom 7)", "an atom"),
+        ("(volatile! 7)", "a volatile"),
+        ("(delay 7)", "a delay"),
+        ("(StringBuilder. \"a\")", "a StringBuilder"),
+    ] {
         for signature in [":any", "{rows [{x :float}]}"] {
             let agent = Agent::builder("x").signature(signature).build().unwrap();
             let answer = code(&format!("(return {{:rows [{{:x {value}}}]}})"));

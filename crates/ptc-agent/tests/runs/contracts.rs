@@ -217,6 +217,14 @@ fn converted_and_dropped_arguments_are_told_to_everybody() {
     let (step, told_many, _) = told(agent(search()), many);
     assert!(told_many.contains("- and 296 more"), "{told_many}");
     assert_eq!(step.warnings.len(), 101);
+    // Of more than are listed nobody knows how many there are.
+    let ids = || Tool::new("ids", |_| Ok::<_, String>(json!(1))).signature("(ids [:int]) -> :int").unwrap();
+    for (count, more) in
+        [(100, "- and 95 more"), (101, "- and more than 95 more"), (200, "- and more than 95 more")]
+    {
+        let (_, told_many, _) = told(agent(ids()), &format!("(tool/ids {{:ids (map str (range {count}))}})"));
+        assert!(told_many.ends_with(more) || told_many.contains(&format!("{more}\n")), "{told_many}");
+    }
     let text = agent(search().expose(Expose::Native)).output(Output::Text).build().expect("it builds");
     let calls = vec![call("c", "search", json!({"limitt": 5}))];
     let mut script = Script::new([Reply::calls(calls), Reply::text("done")]);

@@ -343,6 +343,22 @@ fn r10_9_text_comes_piece_by_piece_or_at_once() {
 }
 
 #[test]
+fn text_answers_are_held_to_the_bounds_of_their_type() {
+    for (combined, ty) in [(false, ":string[1..3]"), (false, ":string[1..3]?"), (true, ":string[1..3]")] {
+        let agent = || {
+            let agent = Agent::builder("x").signature(ty).max_turns(2);
+            if combined { agent.combined() } else { agent.output(Output::Text) }.build().unwrap()
+        };
+        let mut script = Script::new(["abcd", "abc"]);
+        assert_eq!(run(agent(), json!({}), &mut script).value, json!("abc"), "{ty}");
+        let told = &script.requests[1].messages.last().expect("a message").content;
+        assert!(told.contains("string of length") && !told.contains("JSON"), "{told}");
+        let step = run(agent(), json!({}), &mut Script::new(["abcd", "abcd"]));
+        assert_eq!(reason(&step), "validation_error", "{ty}");
+    }
+}
+
+#[test]
 fn builtin_tools_and_several_agents_answer_native_calls() {
     let child =
         Agent::builder("Double {{n}}").signature("(n :int) -> :int").description("Doubles").build().unwrap();

@@ -416,7 +416,8 @@ pub(crate) fn member(owner: &str, part: &str) -> Option<String> {
         "length" | "size" | "count" | "len" => Some(format!("write (count {owner}), or {key} for a key")),
         "first" | "last" | "rest" => Some(format!("write ({part} {owner}), or {key} for a key")),
         _ if !KEYS.contains(&part) && method(&dotted).is_some() => method(&dotted),
-        _ if registry().qualified(&dotted).is_some() => {
+        // Inputs are data, which has keys.
+        _ if registry().qualified(&dotted).is_some() && !owner.starts_with("data/") => {
             Some(format!("write ({dotted} {owner}), or {key} for a key"))
         }
         _ if part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) => {

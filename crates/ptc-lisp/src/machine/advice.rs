@@ -1,7 +1,15 @@
 //! What helps where a function of the library got a value of the wrong kind: arguments that stand in each other's place, a
 //! collection in place of its elements, text in place of a number, an atom in place of its value.
 
-use crate::builtins::Entry;
+use crate::builtins::{Entry, registry};
+
+/// The function of the program for one that only the library can name: `partition-by` for `partition-by-eager`.
+#[cold]
+pub(super) fn public_name(entry: &Entry) -> Option<&'static Entry> {
+    let ends = entry.local.rmatch_indices('-').filter(|_| entry.ns == "ptc.impl");
+    let mut names = ends.map(|(end, _)| format!("clojure.core/{}", &entry.local[..end]));
+    names.find_map(|name| registry().qualified(&name)).map(|id| registry().get(id))
+}
 
 /// The hint for a type error, by the function and what it was told.
 #[cold]
@@ -104,6 +112,14 @@ fn in_place_of_integer(entry: &Entry, got: &str) -> Option<String> {
 /// Something else where a collection is meant.
 fn in_place_of_collection(entry: &Entry, got: &str) -> Option<String> {
     match (entry.local, got) {
+        (_, "function") if takes_function(entry) => Some(
+            "the arguments look swapped: the function comes first, the collection last; or an inner call has no \
+             collection: (filter pred) alone is a function"
+                .to_owned(),
+        ),
+        (_, "function") => {
+            Some("an inner call may have no collection: (filter pred) alone is a function".to_owned())
+        }
         ("get-in" | "assoc-in" | "update-in", "keyword") => {
             Some(format!("the path is a vector: write ({} m [:a :b] …)", entry.local))
         }
@@ -123,6 +139,15 @@ fn in_place_of_collection(entry: &Entry, got: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether a function takes another one before a collection.
+fn takes_function(entry: &Entry) -> bool {
+    let is_function = |param: &str| {
+        matches!(param, "f" | "g" | "fs" | "keyfn" | "key-fn" | "pred" | "xf" | "xform" | "comp" | "proc")
+    };
+    let by_key = usual(entry, |params| params == "key coll").is_some();
+    by_key || entry.params().split([' ', '[', ']']).any(is_function)
 }
 
 /// The parameters of a function that are of a kind.

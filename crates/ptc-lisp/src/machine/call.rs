@@ -252,6 +252,7 @@ impl Machine {
             _ => id,
         };
         let entry = registry().get(id);
+        let entry = advice::public_name(entry).unwrap_or(entry);
         if !matches!(entry.ns, "prim" | "ptc.impl") {
             error.function.get_or_insert_with(|| entry.call_name().into_owned());
         }

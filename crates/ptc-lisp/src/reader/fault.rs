@@ -1,4 +1,6 @@
 //! Every mistake the reader can find, each with its one message and its advice.
+//!
+//! Advice quotes no words of the text: programs read data that is not theirs, and models take advice for ours.
 
 use super::text::CHARACTER_NAMES;
 use super::{ReadLimits, number};
@@ -112,8 +114,8 @@ pub(super) fn unclosed_text(what: &str, opening: Span, source: &str) -> Failure 
 
 /// A prefix such as `'` with no form after it.
 pub(super) fn dangling_prefix(prefix: &str, span: Span, at_end: bool) -> Failure {
-    let error = parse(span, format!("`{prefix}` has no form after it"))
-        .hint(format!("write the form that `{prefix}` belongs to, or remove it"));
+    let error = parse(span, format!("`{}` has no form after it", abbreviate(prefix)))
+        .hint("write the form that it belongs to behind it, or remove it");
     Failure { error, incomplete: at_end, unbalanced: false }
 }
 
@@ -126,9 +128,9 @@ pub(super) fn odd_map(source: &str, opening: Span, count: usize, culprit: Span, 
     }
     let text = abbreviate(&source[culprit.start as usize..culprit.end as usize]);
     let (problem, hint) = if is_key {
-        (format!("`{text}` has no value"), format!("add a value after `{text}`, or remove it"))
+        (format!("`{text}` has no value"), "add a value after it, or remove it")
     } else {
-        (format!("`{text}` stands where a key should be"), format!("add a key before `{text}`, or remove it"))
+        (format!("`{text}` stands where a key should be"), "add a key before it, or remove it")
     };
     parse(
         culprit,
@@ -330,7 +332,7 @@ pub(super) fn bad_name(fault: NameFault, written: &str, span: Span) -> Failure {
         ),
         NameFault::TrailingColon => (
             format!("`{shown}` ends with a colon"),
-            format!("a keyword has its colon in front: `:{}`", shown.trim_matches(':')),
+            "a keyword has its colon in front, as in `:name`".to_owned(),
         ),
         NameFault::InnerColons => (
             format!("`{shown}` is not a name: it has two colons in a row"),

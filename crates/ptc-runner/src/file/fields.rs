@@ -70,7 +70,7 @@ pub(super) const TOOL: &[Field] = &[
         "native_result",
         Kind::Map,
         "What the model sees of a result that is kept for programs: `{preview = \"metadata\"}`, which is its shape, or \
-         `{preview = \"rows\", limit = 20}`. It needs `expose = \"both\"` and `cache = true`.",
+         `{preview = \"rows\", limit = 20}`, where 20 is the limit that it has unless it is set. It needs `expose = \"both\"` and `cache = true`.",
     ),
     field(
         "preview_rows",

@@ -46,7 +46,15 @@ struct Entry {
 #[serde(tag = "preview", rename_all = "snake_case", deny_unknown_fields)]
 enum NativeResult {
     Metadata,
-    Rows { limit: usize },
+    Rows {
+        #[serde(default = "rows")]
+        limit: usize,
+    },
+}
+
+/// How many rows a preview has that does not say how many.
+fn rows() -> usize {
+    20
 }
 
 /// A tool that nobody can call, as the file describes it.

@@ -5,7 +5,7 @@ use super::super::args::{self, text};
 use super::super::regexes::{charge, match_value, pattern, pay};
 use super::super::registry;
 use super::{not_text, write};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::regex::{Matcher, Search};
 use crate::signal::{Res, Signal, illegal, raise};
@@ -166,7 +166,7 @@ fn reference(rest: &str, matcher: &Matcher) -> Res<(usize, usize)> {
         };
         return match matcher.group_named(name) {
             Some(group) => Ok((group, name.len() + 2)),
-            None => illegal(format!("the pattern has no group named {name}")),
+            None => illegal(format!("the pattern has no group named {}", excerpt(name))),
         };
     }
     let Some(digit) = rest.chars().next().and_then(|c| c.to_digit(10)) else {

@@ -131,7 +131,7 @@ fn names() {
             ("“hello”", "1:1", "begins with a typographic quote"),
         ],
     );
-    assert_eq!(failure("{a: 1}").hint.as_deref(), Some("a keyword has its colon in front: `:a`"));
+    assert_eq!(failure("{a: 1}").hint.as_deref(), Some("a keyword has its colon in front, as in `:name`"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Formatter {
         /// More than any pattern can read.
         const LONGEST: usize = 8000;
         if text.len() > LONGEST {
-            return Err(unreadable_with(text, self.source(), "it is too long"));
+            return Err(unreadable_with(text, &excerpt(self.source()), "it is too long"));
         }
         let mut reader = TimeReader { formatter: self, text, at: 0, parsed: Parsed::new(self, text) };
         let outcome = reader.items(0, 0).and_then(|_| match text.len() - reader.at {
@@ -35,7 +35,11 @@ impl Formatter {
         if let Err(ReadStop { at, what }) = outcome {
             let found = excerpt(&text[at..]);
             let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
-            return Err(unreadable_with(text, self.source(), &format!("expected {what}, found {found}")));
+            return Err(unreadable_with(
+                text,
+                &excerpt(self.source()),
+                &format!("expected {what}, found {found}"),
+            ));
         }
         reader.parsed.resolved()
     }
@@ -123,7 +127,7 @@ impl TimeReader<'_> {
             false => found == text,
         });
         if !same {
-            return stop(self.at, format!("{text:?}"));
+            return stop(self.at, format!("{:?}", excerpt(text)));
         }
         self.at += text.len();
         Ok(())
