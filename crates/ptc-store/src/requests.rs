@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::cell::cells;
-use crate::lease::json;
+use crate::lease::{self, json};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, effects};
 
@@ -141,7 +141,7 @@ impl Requests {
         self.store.note(&subject(new.scope), |tx| {
             let now = tx.now_ms()?;
             forget_over(tx, new.scope, now, now.saturating_sub(kept_ms))?;
-            let until = now.saturating_add(lease_ms);
+            let until = lease::until(now, lease_ms);
             let lease = |number| Lease { id: new.scope.to_owned(), number };
             let number = first_number(now);
             let added = tx.run(
@@ -172,7 +172,7 @@ impl Requests {
             if let Some(reply) = found.reply {
                 return Ok(Began::Done(json(&reply).map_err(|detail| tx.damaged(detail))?));
             }
-            if found.lease_until > now {
+            if lease::holds(found.lease_until, now) {
                 return Ok(Began::Busy);
             }
             let taken = tx.run(
@@ -190,7 +190,7 @@ impl Requests {
     /// Holds a request for so long from now.
     pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), RequestError> {
         self.store.upkeep(&subject(&lease.id), |tx| {
-            let until = tx.now_ms()?.saturating_add(lease_ms);
+            let until = lease::until(tx.now_ms()?, lease_ms);
             let held = tx.run(
                 "UPDATE ptc_requests SET lease_until = ?3
                  WHERE scope = ?1 AND lease = ?2 AND reply IS NULL AND lease_until <> 0",
@@ -217,7 +217,7 @@ impl Requests {
                 cells![scope],
                 |row| match row.maybe_bytes(0)? {
                     Some(reply) => Ok(Stands::Done(json(&reply)?)),
-                    None if row.int(1)? > now => Ok(Stands::UnderWay),
+                    None if lease::holds(row.int(1)?, now) => Ok(Stands::UnderWay),
                     None => Ok(Stands::Free),
                 },
             )?;
@@ -277,11 +277,12 @@ fn over(tx: &mut Tx<'_>, older_than_ms: i64, most: i64) -> Result<Vec<String>, S
     let now = tx.now_ms()?;
     tx.list(
         "SELECT scope FROM ptc_requests
-         WHERE begun_at <= ?1 AND COALESCE(ended_at, begun_at) <= ?1 AND lease_until <= ?2
+         WHERE begun_at <= ?1 AND COALESCE(ended_at, begun_at) <= ?1
+             AND NOT (lease_until > ?2 AND lease_until <= ?4)
              AND (reply IS NOT NULL OR NOT EXISTS (SELECT 1 FROM ptc_effects e
                  WHERE e.scope = ptc_requests.scope AND e.state = 'begun'))
          LIMIT ?3",
-        cells![now.saturating_sub(older_than_ms), now, most],
+        cells![now.saturating_sub(older_than_ms), now, most, lease::last(now)],
         |row| row.text(0),
     )
 }
@@ -291,10 +292,11 @@ fn over(tx: &mut Tx<'_>, older_than_ms: i64, most: i64) -> Result<Vec<String>, S
 fn forget_over(tx: &mut Tx<'_>, scope: &str, now: i64, by: i64) -> Result<u64, StoreError> {
     let gone = tx.run(
         "DELETE FROM ptc_requests
-         WHERE scope = ?1 AND begun_at <= ?2 AND COALESCE(ended_at, begun_at) <= ?2 AND lease_until <= ?3
+         WHERE scope = ?1 AND begun_at <= ?2 AND COALESCE(ended_at, begun_at) <= ?2
+             AND NOT (lease_until > ?3 AND lease_until <= ?4)
              AND (reply IS NOT NULL OR NOT EXISTS (SELECT 1 FROM ptc_effects e
                  WHERE e.scope = ?1 AND e.state = 'begun'))",
-        cells![scope, by, now],
+        cells![scope, by, now, lease::last(now)],
     )?;
     if gone > 0 {
         effects::forget_ended(tx, scope)?;

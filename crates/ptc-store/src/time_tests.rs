@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::cell::cells;
 use crate::effects::{Begun, Effects, NewEffect};
-use crate::requests::{Began, NewRequest, Reply, Requests};
+use crate::requests::{Began, NewRequest, Reply, Requests, Stands};
 use crate::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
 
@@ -279,6 +279,73 @@ fn a_request_that_is_over_for_longer_than_it_is_kept_begins_anew_whether_or_not_
     assert!(matches!(requests.begin_within(&other, HOUR, HOUR), Ok(Began::Held { again: false, .. })));
     assert_eq!(effects.begin("k", &call("answered")), Ok(Begun::Fresh), "it is another request");
     assert_eq!(effects.begin("k", &call("open")), Ok(Begun::Unknown), "nobody has looked at it");
+}
+
+/// A clock that was set back by an hour: what was held ends so much later.
+const AHEAD: i64 = HOUR + 10_000;
+
+#[test]
+fn a_request_whose_lease_ends_further_ahead_than_any_lasts_is_free_and_its_holder_is_fenced_off() {
+    const UNTIL: &str = "UPDATE ptc_requests SET lease_until = ?1";
+    let store = store();
+    let requests = Requests::new(store.clone());
+    let new = NewRequest { scope: "k", tool: "lisp_eval", digest: b"1" };
+    let begin = || requests.begin(&new, 10_000).expect("an answer");
+    let Began::Held { lease: first, .. } = begin() else { panic!("it is new") };
+    Effects::new(store.clone())
+        .begin("k", &NewEffect { identity: "a", server: "crm", tool: "put", args: &json!({}) })
+        .expect("begun");
+    // A small step takes nothing from a holder that lives, and neither does a large one after which it renewed.
+    set(&store, UNTIL, 25_000);
+    assert_eq!(begin(), Began::Busy);
+    set(&store, UNTIL, AHEAD);
+    requests.renew(&first, 10_000).expect("held");
+    assert_eq!((begin(), requests.stands("k")), (Began::Busy, Ok(Stands::UnderWay)));
+    set(&store, UNTIL, AHEAD);
+    assert_eq!(requests.stands("k"), Ok(Stands::Free));
+    let Began::Held { lease: second, again: true } = begin() else { panic!("it is taken over") };
+    let reply = |lease| requests.keep(&Reply { lease, answer: &json!(1) });
+    assert!(reply(&first).is_err() && requests.renew(&first, 10_000).is_err());
+    assert_eq!(reply(&second), Ok(()));
+}
+
+#[test]
+fn a_session_whose_lease_ends_further_ahead_than_any_lasts_is_free() {
+    let store = store();
+    let sessions = session(&store);
+    let first = sessions.take("s", "ann", 10_000, None).expect("taken");
+    set(&store, LEASE, 25_000);
+    assert_eq!(sessions.take("s", "ann", 10_000, None).err(), Some(SessionError::Busy));
+    set(&store, LEASE, AHEAD);
+    assert!(!sessions.read("s", "ann", None).expect("open").busy);
+    assert!(!sessions.list("ann").expect("a list")[0].busy);
+    let second = sessions.take("s", "ann", 10_000, None).expect("taken over");
+    assert_eq!(sessions.commit(&first.lease, 0, &json!({}), None), Err(SessionError::Lost));
+    assert_eq!(sessions.commit(&second.lease, 0, &json!({}), None), Ok(1));
+    // Nor does it keep one from ending.
+    sessions.take("s", "ann", 10_000, None).expect("taken");
+    set(&store, LEASE, AHEAD);
+    set(&store, ENDS, -1);
+    assert_eq!(sessions.sweep(), Ok(1));
+}
+
+#[test]
+fn a_ticket_whose_lease_ends_further_ahead_than_any_lasts_is_free() {
+    const UNTIL: &str = "UPDATE ptc_tickets SET lease_until = ?1";
+    let store = store();
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t", None, now(&store) + HOUR);
+    let take = || tickets.take("t", "ann", &json!("yes"), 10_000);
+    let first = take().expect("taken");
+    set(&store, UNTIL, 25_000);
+    assert_eq!((take().err(), tickets.count_waiting()), (Some(TicketError::Busy), Ok(0)));
+    set(&store, UNTIL, AHEAD);
+    assert_eq!(tickets.count_waiting(), Ok(1));
+    assert!(!tickets.read("t", "ann").expect("open").busy);
+    let second = take().expect("taken over");
+    assert!(second.again);
+    assert_eq!(tickets.done(&first.lease, &json!(1), None), Err(TicketError::Lost));
+    assert_eq!(tickets.done(&second.lease, &json!(2), None), Ok(()));
 }
 
 #[test]

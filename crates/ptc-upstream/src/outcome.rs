@@ -53,9 +53,9 @@ impl Unknown<'_> {
             }
         };
         let then = match self.identity {
-            Some(identity) if matches!(why, Why::Dismissed) => format!(
-                "it is not made again under this key; if it is wanted, send it as another request. Its identity is {identity}"
-            ),
+            Some(identity) if matches!(why, Why::Dismissed) => {
+                format!("it is not made again; if it is wanted, ask for it anew. Its identity is {identity}")
+            }
             identity => ptc_host::look_and_settle(identity),
         };
         let call = format!("{}/{}", self.server, self.tool);

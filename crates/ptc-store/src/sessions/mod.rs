@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::lease::is_key;
+use crate::lease::{self, is_key};
 use crate::requests::Reply;
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, requests, tickets};
@@ -128,7 +128,7 @@ impl Sessions {
         self.store.note(&subject(id), |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
-            if head.lease_until > now {
+            if lease::holds(head.lease_until, now) {
                 return Err(SessionError::Busy);
             }
             if !rows::take(tx, id, &head, now, lease_ms)? {
@@ -149,7 +149,12 @@ impl Sessions {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             let kept = rows::kept(tx, id, head.version, known)?;
-            Ok(SeenSession { version: head.version, busy: head.lease_until > now, times: head.times, kept })
+            Ok(SeenSession {
+                version: head.version,
+                busy: lease::holds(head.lease_until, now),
+                times: head.times,
+                kept,
+            })
         })
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::model::{KeptSession, ListedSession, NewSession, SessionError, Times};
 use super::{Lease, REMEMBERED_MS};
 use crate::cell::{Row, cells};
-use crate::lease::json;
+use crate::lease::{self, json};
 use crate::tx::Tx;
 use crate::{StoreError, tickets};
 
@@ -57,7 +57,7 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<S
     if of != owner {
         return Err(SessionError::Owner);
     }
-    let unused = head.ends_at.max(head.waits_until) <= now && head.lease_until <= now;
+    let unused = head.ends_at.max(head.waits_until) <= now && !lease::holds(head.lease_until, now);
     let ended = head.times.expires_ms <= now || unused;
     if closed || ended {
         return Err(SessionError::Closed);
@@ -114,7 +114,7 @@ pub(super) fn take(
     let taken = tx.run(
         "UPDATE ptc_sessions SET lease = lease + 1, lease_until = ?3, ends_at = ?4
          WHERE id = ?1 AND lease = ?2 AND closed = 0",
-        cells![id, head.lease, now.saturating_add(lease_ms), ends],
+        cells![id, head.lease, lease::until(now, lease_ms), ends],
     )?;
     Ok(taken > 0)
 }
@@ -189,7 +189,7 @@ pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> 
 
 /// Holds a session for longer.
 pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<(), StoreError> {
-    let until = tx.now_ms()?.saturating_add(lease_ms);
+    let until = lease::until(tx.now_ms()?, lease_ms);
     tx.run(
         "UPDATE ptc_sessions SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND closed = 0",
         cells![&lease.id, lease.number, until],
@@ -274,7 +274,8 @@ pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, S
          WHERE s.owner = ?1 AND s.closed = 0 ORDER BY s.changed_at DESC, s.id",
         cells![owner],
         |row| {
-            let (busy, waits_until) = (row.int(2)? > now, row.int(8)?.min(now.saturating_add(FOREVER_MS)));
+            let (busy, waits_until) =
+                (lease::holds(row.int(2)?, now), row.int(8)?.min(now.saturating_add(FOREVER_MS)));
             let times = kept_until(times(row, 3)?, waits_until);
             let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
             let listed = ListedSession {
@@ -308,11 +309,12 @@ pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
     let now = tx.now_ms()?;
     let due = tx.number(
         "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_sessions
-             WHERE closed IN (0, 1) AND ends_at <= ?1 AND (closed = 1 OR expires_at <= ?1 OR lease_until <= ?1)
+             WHERE closed IN (0, 1) AND ends_at <= ?1 AND (closed = 1 OR expires_at <= ?1
+                     OR NOT (lease_until > ?1 AND lease_until <= ?2))
                  AND (closed = 1 OR NOT EXISTS (SELECT 1 FROM ptc_tickets t
                      WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1))
              LIMIT 1) AS due",
-        cells![now],
+        cells![now, lease::last(now)],
     )?;
     Ok(due == 0)
 }
@@ -322,11 +324,11 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
     let now = tx.now_ms()?;
     let over = tx.list(
         "SELECT id FROM ptc_sessions
-         WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR lease_until <= ?1)
+         WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR NOT (lease_until > ?1 AND lease_until <= ?3))
              AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
                  WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1)
          LIMIT ?2",
-        cells![now, most],
+        cells![now, most, lease::last(now)],
         |row| row.text(0),
     )?;
     let mut ended = 0;
@@ -334,10 +336,11 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
         // Somebody may have used it since.
         let closed = tx.run(
             "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?3
-             WHERE id = ?1 AND closed = 0 AND ends_at <= ?2 AND (expires_at <= ?2 OR lease_until <= ?2)
+             WHERE id = ?1 AND closed = 0 AND ends_at <= ?2
+                 AND (expires_at <= ?2 OR NOT (lease_until > ?2 AND lease_until <= ?4))
                  AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
                      WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?2)",
-            cells![&id, now, now.saturating_add(REMEMBERED_MS)],
+            cells![&id, now, now.saturating_add(REMEMBERED_MS), lease::last(now)],
         )?;
         if closed > 0 {
             tickets::session_gone(tx, &id)?;

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::{ListedTicket, TicketError, Tickets, rows};
 use crate::cell::{Row, cells};
-use crate::lease::json;
+use crate::lease::{self, json};
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
@@ -27,8 +27,9 @@ impl Tickets {
             let now = tx.now_ms()?;
             let count = tx.number(
                 "SELECT COUNT(*) FROM ptc_tickets
-                 WHERE used = 0 AND lease_until <= ?1 AND (expires_at > ?1 OR began_at IS NOT NULL)",
-                cells![now],
+                 WHERE used = 0 AND NOT (lease_until > ?1 AND lease_until <= ?2)
+                     AND (expires_at > ?1 OR began_at IS NOT NULL)",
+                cells![now, lease::last(now)],
             )?;
             Ok(u64::try_from(count).unwrap_or_default())
         })

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::effects::Effects;
-use crate::lease::{is_key, json};
+use crate::lease::{self, is_key, json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
@@ -115,7 +115,7 @@ impl Tickets {
             let sealed = head.sealed.ok_or_else(|| {
                 tx.damaged(format!("ticket {id} is open, but what is sealed in it is missing"))
             })?;
-            let busy = head.lease_until > now;
+            let busy = lease::holds(head.lease_until, now);
             let decided = head.decided.map(|decided| json(&decided)).transpose();
             let decided = decided.map_err(|detail| tx.damaged(detail))?;
             let (kind, about, expires_ms) = (head.kind, head.about, head.expires_at);
@@ -152,7 +152,7 @@ impl Tickets {
         self.told(self.store.note(&subject(id), |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
-            if head.lease_until > now {
+            if lease::holds(head.lease_until, now) {
                 return Err(TicketError::Busy);
             }
             let before = head.decided.as_deref().map(json).transpose();
@@ -232,7 +232,7 @@ impl Tickets {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             // One step, so that nobody is in between who was told that it is taken.
-            let is_free = head.lease_until <= now
+            let is_free = !lease::holds(head.lease_until, now)
                 && rows::take(tx, id, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
             let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
             match is_free && rows::done(tx, &lease, ended)? {

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::model::{ListedTicket, NewTicket, TakenTicket, TicketError};
 use super::{Lease, REMEMBERED_MS, SCOPE};
 use crate::cell::{Row, cells};
-use crate::lease::json;
+use crate::lease::{self, json};
 use crate::tx::Tx;
 use crate::{StoreError, effects};
 
@@ -89,14 +89,14 @@ pub(super) fn take(
     let taken = tx.run(
         "UPDATE ptc_tickets SET lease = lease + 1, lease_until = ?4, began_at = ?3, decided = ?5
          WHERE id = ?1 AND lease = ?2 AND used = 0",
-        cells![id, lease, now, now.saturating_add(lease_ms), decided],
+        cells![id, lease, now, lease::until(now, lease_ms), decided],
     )?;
     Ok(taken > 0)
 }
 
 /// Holds a ticket for longer; false if it is not held by this lease.
 pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<bool, StoreError> {
-    let until = tx.now_ms()?.saturating_add(lease_ms);
+    let until = lease::until(tx.now_ms()?, lease_ms);
     let held = tx.run(
         "UPDATE ptc_tickets SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0 AND lease_until <> 0",
         cells![&lease.id, lease.number, until],
@@ -150,15 +150,17 @@ pub(super) fn release(tx: &mut Tx<'_>, taken: &TakenTicket) -> Result<(), StoreE
 pub(super) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreError> {
     let now = tx.now_ms()?;
     let waiting = tx.list(
-        "SELECT id FROM ptc_tickets WHERE session = ?1 AND used = 0 AND lease_until <= ?2",
-        cells![session, now],
+        "SELECT id FROM ptc_tickets WHERE session = ?1 AND used = 0
+             AND NOT (lease_until > ?2 AND lease_until <= ?3)",
+        cells![session, now, lease::last(now)],
         |row| row.text(0),
     )?;
     for id in waiting {
         // Somebody may have taken it since.
         let gone = tx.run(
-            "UPDATE ptc_tickets SET used = ?2 WHERE id = ?1 AND used = 0 AND lease_until <= ?3",
-            cells![&id, GONE, now],
+            "UPDATE ptc_tickets SET used = ?2 WHERE id = ?1 AND used = 0
+                 AND NOT (lease_until > ?3 AND lease_until <= ?4)",
+            cells![&id, GONE, now, lease::last(now)],
         )?;
         if gone > 0 {
             empty(tx, &id)?;
@@ -184,7 +186,7 @@ pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<ListedTicket, S
     Ok(ListedTicket {
         id: row.text(from)?,
         kind: row.text(from + 1)?,
-        busy: row.int(from + 2)? > now,
+        busy: lease::holds(row.int(from + 2)?, now),
         created_ms: row.int(from + 3)?,
         expires_ms: row.int(from + 4)?,
         about: json(&row.bytes(from + 5)?)?,
@@ -258,8 +260,9 @@ fn expired(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<(String, String)>
 /// Tickets whose time is over for long.
 fn over(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<String>, StoreError> {
     tx.list(
-        "SELECT id FROM ptc_tickets WHERE expires_at <= ?1 AND lease_until <= ?2 LIMIT ?3",
-        cells![now.saturating_sub(REMEMBERED_MS), now, most],
+        "SELECT id FROM ptc_tickets WHERE expires_at <= ?1
+             AND NOT (lease_until > ?2 AND lease_until <= ?4) LIMIT ?3",
+        cells![now.saturating_sub(REMEMBERED_MS), now, most, lease::last(now)],
         |row| row.text(0),
     )
 }

@@ -61,7 +61,12 @@ fn has_failed(recording: &Recording) -> bool {
 fn is_failure(given: &Given) -> bool {
     match given {
         Given::Refusal(_) | Given::Error(_) | Given::Lost(_) => true,
-        Given::Value(value) | Given::Answer(value) => value["ok"] == false,
+        Given::Value(value) => value["ok"] == false,
+        // As drivers of programs write it: a value under the name of its kind, or what went wrong.
+        Given::Answer(answer) => {
+            let value = answer.pointer("/upstream/value").unwrap_or(answer);
+            ["fault", "raise"].iter().any(|kind| answer.get(kind).is_some()) || value["ok"] == false
+        }
         Given::Reply(_) | Given::Decision(_) => false,
     }
 }

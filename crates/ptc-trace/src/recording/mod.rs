@@ -406,7 +406,10 @@ impl Recording {
                 Line::End(found) => end = Some(found),
             }
         }
-        let head = head.ok_or(RecordingError::NoHead)?;
+        let head = match head {
+            None if number == 0 => return Err(RecordingError::Torn),
+            head => head.ok_or(RecordingError::NoHead)?,
+        };
         Ok(Recording { head, tape, end, cut })
     }
 

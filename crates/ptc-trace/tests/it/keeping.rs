@@ -195,7 +195,7 @@ fn damaged_recordings_say_what_is_wrong_with_them() {
         torn.end.is_none() && torn.calls().next().unwrap().given.is_some(),
         "only the torn line is left out"
     );
-    assert!(matches!(read(""), Err(RecordingError::NoHead)));
+    assert!(matches!(read(""), Err(RecordingError::Torn)));
     assert!(matches!(read("{\"a\": 1}\n"), Err(RecordingError::NoHead)));
     let without_head: String = whole.lines().skip(1).map(|line| format!("{line}\n")).collect();
     assert!(matches!(read(&without_head), Err(RecordingError::NoHead)));

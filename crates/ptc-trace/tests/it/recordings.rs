@@ -7,8 +7,8 @@ use ptc_agent::tape::{Entry, Given, Of, Question};
 use ptc_agent::{Agent, AgentRun, Approval, AskKind, Decision, Need, RunOptions, Step, Supply, Tool};
 use ptc_host::{Program, Tools, run_blocking};
 use ptc_trace::recording::{
-    Against, Allowance, Begun, Keeping, Proof, Recorder, Recording, RecordingError, Taped, Verdict, against,
-    verify, verify_program,
+    Against, Allowance, Begun, Keeping, Place, Proof, Recorder, Recording, RecordingError, Taped, Verdict,
+    against, first_difference, verify, verify_program,
 };
 use serde_json::{Value as Json, json};
 
@@ -51,6 +51,33 @@ fn one_at<'l>(lines: &'l mut [Json], of: &str, id: u64, path: &str) -> &'l mut J
 }
 
 const TWO_CALLS: &str = "(+ (tool/double {:n 1}) (tool/double {:n 2}))";
+
+/// A failed call is answered with when it was called and its identity, in whichever form its driver writes that.
+#[test]
+fn what_was_measured_in_a_failed_call_of_a_program_hides_no_difference() {
+    type Form = fn(String) -> Json;
+    let forms: [Form; 3] = [
+        |message| json!({"fault": {"reason": "upstream_error", "message": message}}),
+        |message| json!({"raise": {"kind": "tool_error", "message": message, "function": null, "hint": null}}),
+        |message| json!({"upstream": {"kind": "json", "value": {"ok": false, "message": message}}}),
+    ];
+    let dir = Dir::new("measured");
+    for form in forms {
+        let with = |second: u32, identity: &str, total: u32| {
+            let message =
+                format!("HTTP 500, called at 2026-11-19T04:32:5{second}Z; its identity is {identity}");
+            edited(&dir, |lines| {
+                lines[0]["head"]["subject"]["program"]["clock_ms"] = 1.into();
+                *one_at(lines, "/answer/entry/answer", 1, "/given") = json!({"answer": form(message)});
+                *one_at(lines, "/answer/entry/answer", 2, "/given") = json!({"value": total});
+            })
+        };
+        let one = with(4, "1cf4-a", 4);
+        assert_eq!(first_difference(&one, &with(7, "77ab-b", 4)), None);
+        let found = first_difference(&one, &with(7, "77ab-b", 5)).expect("a difference");
+        assert_eq!((found.place, found.right), (Place::Answered(2), json!(5)));
+    }
+}
 
 #[test]
 fn a_program_that_does_the_same_is_proved() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use ptc_host::DISMISSED;
 use ptc_lisp::Limits;
 use serde_json::json;
 
@@ -118,7 +119,19 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
         let answer = json!({"plan": plan.id, "ok": false, "error": "applied_already"});
         return said.end(answer, Outcome::Failed);
     }
-    if became.iter().any(|became| matches!(became, Became::Unknown(_))) {
+    let unknown = || {
+        became.iter().filter_map(|became| match became {
+            Became::Unknown(why) => Some(why),
+            _ => None,
+        })
+    };
+    if unknown().any(|why| why.contains(DISMISSED)) {
+        said.line(
+            "a call that was settled without a finding is not made again for this plan, and neither is what comes after it; \
+             if they are wanted, make a new plan",
+        )?;
+    }
+    if unknown().any(|why| !why.contains(DISMISSED)) {
         let place = store.named().map(|place| format!(" --store {}", quoted(place))).unwrap_or_default();
         said.line(&format!(
             "look at the calls whose outcome is not known; `ptc effects settle IDENTITY 'what you found'{place}` notes what \

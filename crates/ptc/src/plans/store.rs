@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use ptc_server::effects::StoreJournal;
-use ptc_store::Store;
 use ptc_store::effects::NewEffect;
+use ptc_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ impl Bound {
 /// Opens a store whose log is not damaged.
 fn open(
     place: &str,
-    open: impl Fn(&str) -> Result<Store, ptc_store::StoreError>,
+    open: impl Fn(&str) -> Result<Store, StoreError>,
 ) -> anyhow::Result<(StoreJournal, Bound)> {
     if place == ":memory:" {
         bail!(
@@ -120,8 +120,10 @@ impl Opened {
         let (journal, own) = match bound {
             None => open(place, Store::open)?,
             Some(bound) => {
-                let (journal, own) = open(place, Store::open_existing).with_context(|| {
-                    format!("the plan belongs to the store {bound}, and none is made in its place")
+                let (journal, own) = open(place, Store::open_existing).map_err(|error| {
+                    let is_absent = matches!(error.downcast_ref(), Some(StoreError::Place { .. }));
+                    let not_made = if is_absent { ", and none is made in its place" } else { "" };
+                    error.context(format!("the plan belongs to the store {bound}{not_made}"))
                 })?;
                 bound.agree(&own)?;
                 (journal, own)

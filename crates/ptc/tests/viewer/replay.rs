@@ -196,7 +196,7 @@ fn recordings_that_are_cut_off_damaged_or_none_are_told() {
     let head = text.lines().next().expect("a head");
     for (text, wanted) in [
         ("hello\n".to_owned(), "this is no recording; `ptc run --record FILE` writes one"),
-        (String::new(), "this is no recording"),
+        (String::new(), "its process ended before the first line of the recording was whole"),
         (format!("{head}\nnonsense\n"), "line 2 is no line of a recording"),
         (head.replace("\"ptc_recording\":1", "\"ptc_recording\":9") + "\n", "version 9"),
         (head.replace("\"source\":", "\"sauce\":") + "\n", "makes no sense"),

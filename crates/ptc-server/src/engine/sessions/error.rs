@@ -18,6 +18,8 @@ pub struct SessionError {
     unknown: Vec<String>,
     /// Whether another server may have the session that this one cannot have.
     is_here_only: bool,
+    /// Waiting does not help.
+    is_lasting: bool,
 }
 
 impl SessionError {
@@ -30,12 +32,18 @@ impl SessionError {
             made: Vec::new(),
             unknown: Vec::new(),
             is_here_only: false,
+            is_lasting: false,
         }
     }
 
     /// The same for a session that is open, and that only this server refuses.
     pub fn here_only(self) -> Self {
         SessionError { is_here_only: true, ..self }
+    }
+
+    /// The same for what does not get better by itself.
+    pub fn lasting(self) -> Self {
+        SessionError { is_lasting: true, ..self }
     }
 
     /// Arguments that are wrong.
@@ -94,6 +102,10 @@ impl SessionError {
             "session_owner_mismatch" => "Use a session of your own; lisp_session_list shows them.",
             "session_busy" => "Wait until the running program is over, then call again.",
             "prelude_attach_failed" => "Ask for other preludes, or for a role that grants what these need.",
+            "sessions_unavailable" if self.is_lasting => {
+                "Nothing was changed, and waiting does not help. Close the session with lisp_session_close and start another \
+                 one, or tell whoever runs the server, who can restore a backup."
+            }
             "sessions_unavailable" => "Nothing was changed. Wait a moment, then call again.",
             "outcome_unknown" => {
                 "Send the request again under the same key, if it has one: it is applied once. Else look first, with \
@@ -159,6 +171,14 @@ mod tests {
             args_hash: String::new(),
             overview: None,
         }
+    }
+
+    #[test]
+    fn what_does_not_get_better_is_not_to_be_waited_for() {
+        let error = || SessionError::new(Reason::SESSIONS_UNAVAILABLE, "the dump is damaged");
+        assert!(error().feedback().contains("Wait a moment"));
+        let told = error().lasting().feedback();
+        assert!(told.contains("lisp_session_close") && !told.contains("Wait a moment"), "{told}");
     }
 
     #[test]

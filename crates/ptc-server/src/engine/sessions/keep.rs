@@ -450,11 +450,12 @@ impl Engine {
             session.machine.ready(evaluate::limits(&self.settings), prelude, session.owner.clone()).await;
         ready.map_err(|error| {
             session.discard();
-            let reason = match error {
-                NotLoaded::Prelude(_) => Reason::PRELUDE_ATTACH,
-                NotLoaded::Other(_) => Reason::SESSIONS_UNAVAILABLE,
-            };
-            SessionError::new(reason, format!("the session cannot be loaded: {error}"))
+            let told = |reason| SessionError::new(reason, format!("the session cannot be loaded: {error}"));
+            match error {
+                NotLoaded::Prelude(_) => told(Reason::PRELUDE_ATTACH),
+                NotLoaded::Never(_) => told(Reason::SESSIONS_UNAVAILABLE).lasting(),
+                NotLoaded::Other(_) => told(Reason::SESSIONS_UNAVAILABLE),
+            }
         })
     }
 }

@@ -27,6 +27,9 @@ pub enum NotLoaded {
     /// Its prelude is another one now.
     #[error("{0}")]
     Prelude(DumpError),
+    /// It is damaged, or more than this server allows: it cannot be loaded later either.
+    #[error("{0}")]
+    Never(DumpError),
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -53,7 +56,7 @@ impl HeldMachine {
             let (machine, told) = match loaded {
                 Ok(machine) => (Some(machine), Ok(())),
                 Err(error @ DumpError::Prelude(_)) => (None, Err(NotLoaded::Prelude(error))),
-                Err(error) => (None, Err(NotLoaded::Other(error.to_string()))),
+                Err(error) => (None, Err(NotLoaded::Never(error))),
             };
             // Nobody waits any more if the call was given up.
             let _ = send.send(told);

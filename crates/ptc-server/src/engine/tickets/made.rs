@@ -234,6 +234,10 @@ const OVER: &str = "Nothing was done now, and what was made stays. To run the pr
 /// The same if it cannot wait, because there is no room or its session is over.
 pub const UNKEPT: &str = "The calls that must be approved were not made, and what was made stays. Decide about programs that wait, \
                           if there are too many. To run the program again makes those calls again, so look first what they did.";
+/// The same for a request under a key.
+pub const UNKEPT_UNDER_KEY: &str = "The calls that must be approved were not made, and what was made stays. Decide about programs \
+                                    that wait, if there are too many. Send the request again under the same key: calls that \
+                                    were answered are not made again.";
 /// What to do about a request under a key that was begun before and is not carried out now.
 const BEGUN: &str = "What was made stays, and nothing is decided under the key of the request: send it again under the same key, and \
                      calls that were made are not made again.";

@@ -326,6 +326,7 @@ impl Engine {
             // A ticket that is new has no holder yet: it is the request that was lost.
             Err(TicketError::Lost) => once::taken_over(),
             Err(error @ TicketError::Store(_)) => made.tell(refused(&error), None),
+            Err(error) if kept => made.tell(refused(&error), Some(made::UNKEPT_UNDER_KEY)),
             Err(error) => made.tell(refused(&error), Some(made::UNKEPT)),
         }
     }

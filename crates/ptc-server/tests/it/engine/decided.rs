@@ -251,6 +251,18 @@ async fn a_program_that_finds_no_room_to_wait_tells_what_it_has_made() {
     assert!(refused.text().contains("makes those calls again"), "{}", refused.text());
     let refused = eval(&engine, &made("crm", "put", 4)).await;
     assert_eq!(object(&refused).get("calls_made"), None, "nothing was made: {refused:?}");
+    // Under a key, what was made is not made again.
+    let program = format!("[{} {}]", made("mail", "put", 5), made("crm", "put", 6));
+    let before = shop.calls("put").len();
+    for _ in 0..2 {
+        let keyed = Signals { request_key: Some("k".to_owned()), ..Signals::default() };
+        let given = args(json!({"program": program}));
+        let refused = engine.call(&anna(), "lisp_eval", given, keyed).await.expect("a reply");
+        assert_eq!(reason(&refused), "ticket_limit_exceeded", "{refused:?}");
+        let told = refused.text();
+        assert!(told.contains("again under the same key") && !told.contains("makes those calls"), "{told}");
+        assert_eq!(shop.calls("put").len(), before + 1);
+    }
 }
 
 #[tokio::test]
