@@ -232,6 +232,8 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("traces.md", "1 MB", "crates/ptc-trace/src/bound.rs", "event_bytes: 1 << 20"),
     ("upstreams.md", "30 seconds", "crates/ptc-upstream/src/mcp/lifecycle.rs", "Duration::from_secs(30)"),
     ("upstreams.md", "10 s", "crates/ptc-server/src/options/table.rs", "\"1000; 10000 with upstreams\""),
+    ("tool-call.md", "128 bytes", "crates/ptc-upstream/src/runtime/context.rs", "const VALUE_BYTES: usize = 128"),
+    ("upstreams.md", "128 bytes", "crates/ptc-upstream/src/runtime/context.rs", "const VALUE_BYTES: usize = 128"),
     ("upstreams.md", "8 bytes", "crates/ptc-upstream/src/credentials.rs", "const SHORTEST_INHERITED: usize = 8"),
     ("upstreams.md", "1 KiB", "crates/ptc-upstream/src/redact.rs", "const LARGEST_FOLDED: usize = 1024"),
     ("sizing.md", "24 hours", "crates/ptc-server/src/options/table.rs", "journal_retention_ms: u64 = 86_400_000"),
