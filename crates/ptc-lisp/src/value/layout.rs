@@ -13,6 +13,7 @@ use hashbrown::HashTable;
 
 use super::equal::same_key;
 use super::hash::hash_key;
+use super::text::Text;
 use super::{Shared, Stamp, Table, Value};
 use crate::machine::room;
 
@@ -290,7 +291,7 @@ impl Layout {
             Value::Kw(name) => {
                 self.keys.iter().position(|other| matches!(other, Value::Kw(other) if other == name))
             }
-            Value::Str(text) => {
+            Value::Str(text @ Text::Short(_)) => {
                 self.keys.iter().position(|other| matches!(other, Value::Str(other) if other.is(text)))
             }
             _ => self.position_by(key, same_key),
