@@ -178,9 +178,9 @@ async fn the_future_of_a_program_can_move_between_threads() {
 #[test]
 fn async_tools_work_without_a_runtime_of_the_caller() {
     let tool = Tool::future(|_| async {
-        // Timers are what futures need a runtime for.
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        json!(5)
+        // Timers and other threads are what futures need a runtime for.
+        let elsewhere = tokio::task::spawn_blocking(|| json!(5));
+        tokio::time::timeout(Duration::from_secs(120), elsewhere).await.unwrap().unwrap()
     });
     let program = Program::new("(tool/later {})").tools(Tools::new().with("later", tool));
     assert_eq!(run_blocking(&program).value, "5");
@@ -273,9 +273,12 @@ fn standing_in_the_queue_is_not_the_programs_time() {
     // One program holds the only worker between its turns and theirs, all in all for longer than the others have.
     const TIMEOUT: Duration = Duration::from_secs(2);
     let pool = pool(1);
-    let hold = Tool::quick(|_| {
-        // Time itself is what is counted here, and must pass.
-        std::thread::sleep(TIMEOUT / 2);
+    let clock = self::pool(1);
+    let hold = Tool::quick(move |_| {
+        // Time itself is what is counted here: it has passed when a program has run out of it.
+        let never = Tool::future(|_| std::future::pending::<Value>());
+        let waits = Program::new("(tool/never {})").tools(Tools::new().with("never", never));
+        assert_eq!(kind(clock.run(waits.timeout(TIMEOUT / 2)).wait()), ErrorKind::Timeout);
         json!(null)
     });
     let holds = "(dotimes [_ 3] (tool/hold {}) (loop [i 0] (when (< i 100000) (recur (inc i)))))";
