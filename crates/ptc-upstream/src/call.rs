@@ -195,12 +195,10 @@ pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault>
 /// The value of a text that is JSON. A text of digits that would be rounded is a text; a document with such a number is
 /// refused.
 fn parsed(text: &str, most: usize) -> Result<Option<Json>, Fault> {
-    // A text that begins like a list and is none stays a text, however many commas are in it.
-    if few_values(text.as_bytes(), most).is_err() {
-        return match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => few_values(text.as_bytes(), most).map(|()| None),
-            Err(_) => Ok(None),
-        };
+    if let Err(fault) = few_values(text.as_bytes(), most) {
+        // A text that begins like a list and is none stays a text, however many commas are in it.
+        let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        return if is_json { Err(fault) } else { Ok(None) };
     }
     match serde_json::from_str(text) {
         Ok(Json::Number(_)) if exact(text).is_err() => Ok(None),
