@@ -288,6 +288,9 @@ fn sources_that_are_large_or_nest_deeply() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// How often the memory of a command is measured until it ends.
+const LOOK: Duration = Duration::from_millis(2);
+
 fn run_file(file: &Path, expected: &str, limits: &Limits, own: Peak) -> Result<u64, String> {
     let mut command = attacked();
     command
@@ -302,17 +305,24 @@ fn run_file(file: &Path, expected: &str, limits: &Limits, own: Peak) -> Result<u
     let (send, answers) = mpsc::channel();
     std::thread::spawn(move || forward(output, &send));
     let (begun, mut most) = (Instant::now(), Peak { whole: 0, data: 0 });
-    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+    let mut answer = None;
+    loop {
         let now = peak(child.id());
         most = Peak { whole: most.whole.max(now.whole), data: most.data.max(now.data) };
-        if begun.elapsed() > limits.most_time() {
-            let _ = child.kill();
-            return Err(format!("no answer after {:?}", limits.most_time()));
+        match answers.recv_timeout(LOOK) {
+            Ok(line) => answer = Some(line),
+            // Its output ends with it.
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) if begun.elapsed() > limits.most_time() => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("no answer after {:?}", limits.most_time()));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
-        // Its memory is measured until it ends.
-        std::thread::sleep(Duration::from_millis(2));
     }
-    let answer = answers.recv_timeout(Duration::from_secs(1)).map_err(|_| "no answer".to_owned())?;
+    child.wait().map_err(|error| error.to_string())?;
+    let answer = answer.ok_or_else(|| "no answer".to_owned())?;
     let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
     let end = answer["error"]["kind"].as_str().unwrap_or("a value");
     if !limits.allow(end, expected) {

@@ -33,6 +33,11 @@ impl Builder {
         Builder { options: Options { prompt, ..Options::of(Profile::Current) }, wrong: None }
     }
 
+    /// The options so far.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(super) fn over(options: Options) -> Self {
         Builder { options, wrong: None }
     }

@@ -93,6 +93,11 @@ impl AgentFile {
         Self::parse_at(path, text, Texts::Disk, 0)
     }
 
+    /// The memory of its programs in bytes, if it says how much.
+    pub fn max_heap(&self) -> Option<usize> {
+        self.builder.options().max_heap
+    }
+
     fn read_at(path: &Path, texts: Texts<'_>, depth: usize) -> Result<Self, FileError> {
         let text = texts.read(path).map_err(|error| unreadable(path, &error))?;
         Self::parse_at(path, &text, texts, depth)

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ptc_lisp::Limits;
 use ptc_runner::upstreams::{Caps, Policy, Runtime};
 use ptc_runner::{Agent, AgentFile, Tool, upstreams};
 use ptc_server::effects::StoreJournal;
@@ -19,8 +20,15 @@ use serde_json::Value as Json;
 /// The field of files.
 const FIELD: &str = "upstreams";
 /// How much an agent may use in all its turns; its own limits hold beside that.
-fn caps() -> Caps {
-    Caps { calls: 1_000, catalog_ops: 500, call_timeout: Duration::from_secs(60), ..Caps::default() }
+fn caps(file: &AgentFile) -> Caps {
+    let memory = file.max_heap().unwrap_or(Limits::default().memory);
+    Caps {
+        calls: 1_000,
+        catalog_ops: 500,
+        call_timeout: Duration::from_secs(60),
+        max_response_values: Caps::values_within(memory),
+        ..Caps::default()
+    }
 }
 
 /// The configuration of a file's upstreams with their secrets. Nothing is started.
@@ -52,6 +60,7 @@ pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
 pub struct AgentUpstreams {
     lent: upstreams::Upstreams,
     calls: Arc<RunCalls>,
+    caps: Caps,
     /// What there is to say about the configuration.
     notes: Vec<String>,
 }
@@ -189,12 +198,12 @@ impl AgentUpstreams {
         };
         let runtime = Runtime::start(&config, secrets, options).await;
         let runtime = runtime.map_err(|error| file.wrong(FIELD, error.to_string()))?;
-        let calls = Arc::new(RunCalls::default());
+        let (calls, caps) = (Arc::new(RunCalls::default()), caps(file));
         // Identities of one process are none of another.
         let unique = format!("{}:{:?}", std::process::id(), std::time::SystemTime::now());
-        let lent = upstreams::Upstreams::new(runtime, caps(), Policy::open());
+        let lent = upstreams::Upstreams::new(runtime, caps, Policy::open());
         let notes = config.notes.iter().map(ToString::to_string).collect();
-        Ok(Some(AgentUpstreams { lent: lent.journalled(unique, calls.clone()), calls, notes }))
+        Ok(Some(AgentUpstreams { lent: lent.journalled(unique, calls.clone()), calls, notes, caps }))
     }
 
     /// What people should know before a run of an agent begins.
@@ -209,7 +218,7 @@ impl AgentUpstreams {
 
     /// The same servers for another run, which is kept elsewhere.
     pub fn afresh(&self) -> upstreams::Upstreams {
-        self.lent.afresh(caps(), Policy::open())
+        self.lent.afresh(self.caps, Policy::open())
     }
 }
 
