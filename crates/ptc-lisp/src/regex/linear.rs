@@ -1,19 +1,30 @@
 //! The linear engine: regular patterns, handed to `regex-automata` as its own kind of tree.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use regex_automata::hybrid::{dfa, regex as lazy};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::primitives::NonMaxUsize;
-use regex_automata::{Input, PatternID, meta};
+use regex_automata::{Input, MatchKind, PatternID, meta};
 use regex_syntax::hir::{Capture, Class, Hir, Look, Repetition};
 
 use super::MatchSpan;
 use super::node::{Assert, Mode, PatternNode};
 
+/// The largest automaton that is made, and the most that is remembered of it while it runs.
+const SIZE_LIMIT: usize = 1 << 20;
+const CACHE_LIMIT: usize = 1 << 18;
+
 /// A pattern compiled for the linear engine.
 #[derive(Debug)]
 pub(super) struct Linear {
     regex: meta::Regex,
+    /// Whether a match is one of the whole text.
+    whole: bool,
+    /// Searches that end by themselves where they would take too long, made when they are first needed.
+    guarded: OnceLock<Option<Box<lazy::Regex>>>,
     /// Tells it from all others of the process.
     number: u64,
     /// How many bytes of text one unit of work pays for: fewer for larger patterns, since in the worst
@@ -25,12 +36,7 @@ impl Linear {
     /// Compiles a pattern, `None` if it is not regular or too large. `whole` asks for a match of the
     /// whole text.
     pub(super) fn new(node: &PatternNode, whole: bool) -> Option<Linear> {
-        const SIZE_LIMIT: usize = 1 << 20;
-        const CACHE_LIMIT: usize = 1 << 18;
-        let mut hir = tree(node)?;
-        if whole {
-            hir = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
-        }
+        let hir = bounded(node, whole)?;
         let config = meta::Config::new()
             .nfa_size_limit(Some(SIZE_LIMIT))
             .onepass_size_limit(Some(CACHE_LIMIT))
@@ -39,11 +45,28 @@ impl Linear {
         let bytes_per_unit = (64 * 1024 / regex.memory_usage().max(1)).clamp(1, 8);
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Some(Linear { regex, number, bytes_per_unit })
+        Some(Linear { regex, whole, guarded: OnceLock::new(), number, bytes_per_unit })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.regex.memory_usage()
+        let guarded = self.guarded.get().and_then(Option::as_ref).map_or(0, |guarded| taken(guarded));
+        self.regex.memory_usage() + guarded
+    }
+
+    /// Whether a search of so many bytes could take long: where its automaton has too many states to be kept, the library
+    /// follows every part of the pattern at every byte.
+    pub(super) fn is_heavy(&self, bytes: usize) -> bool {
+        const PART_BYTES: usize = 32;
+        const STEPS: usize = 1 << 27;
+        (self.regex.memory_usage() / PART_BYTES).saturating_mul(bytes) > STEPS
+    }
+
+    /// Searches of its pattern that end by themselves, and the bytes that were taken if they were made just now.
+    pub(super) fn guarded(&self, node: &PatternNode) -> (Option<&lazy::Regex>, usize) {
+        let was_made = self.guarded.get().is_some();
+        let make = || bounded(node, self.whole).and_then(|tree| guarded(&tree)).map(Box::new);
+        let guarded = self.guarded.get_or_init(make).as_deref();
+        (guarded, guarded.filter(|_| !was_made).map_or(0, taken))
     }
 
     /// The first match.
@@ -86,6 +109,44 @@ const LARGEST_CACHE: usize = 1 << 20;
 thread_local! {
     /// The caches used last, latest first, by the number of their pattern.
     static CACHES: RefCell<Vec<(u64, meta::Cache)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Bytes of a search that gives up; what it works in is not its own.
+fn taken(guarded: &lazy::Regex) -> usize {
+    guarded.forward().get_nfa().memory_usage() + guarded.reverse().get_nfa().memory_usage()
+}
+
+/// The tree of a pattern, which begins and ends with the text if a match is one of the whole text.
+fn bounded(node: &PatternNode, whole: bool) -> Option<Hir> {
+    let tree = tree(node)?;
+    Some(if whole { Hir::concat(vec![Hir::look(Look::Start), tree, Hir::look(Look::End)]) } else { tree })
+}
+
+/// A search that gives up where it has to make states of its automaton again and again, which takes time for each part of
+/// the pattern: what it made must last for as many bytes as there are parts, but for a constant.
+fn guarded(tree: &Hir) -> Option<lazy::Regex> {
+    let compiled = |reverse| {
+        let captures = WhichCaptures::None;
+        let config = thompson::Config::new()
+            .reverse(reverse)
+            .which_captures(captures)
+            .nfa_size_limit(Some(SIZE_LIMIT));
+        thompson::Compiler::new().configure(config).build_from_hir(tree).ok()
+    };
+    let automaton = |reverse, kind| {
+        let nfa = compiled(reverse)?;
+        let lasting = (nfa.states().len() / 16).max(10);
+        let config = dfa::Config::new()
+            .match_kind(kind)
+            .unicode_word_boundary(true)
+            .cache_capacity(CACHE_LIMIT)
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(Some(3))
+            .minimum_bytes_per_state(Some(lasting));
+        dfa::Builder::new().configure(config).build_from_nfa(nfa).ok()
+    };
+    let (forward, reverse) = (automaton(false, MatchKind::LeftmostFirst)?, automaton(true, MatchKind::All)?);
+    Some(lazy::Builder::new().build_from_dfas(forward, reverse))
 }
 
 /// Whether this engine can run a pattern.

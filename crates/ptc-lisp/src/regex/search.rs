@@ -1,5 +1,6 @@
 //! Walking over the matches in a text, as Java's `Matcher` does.
 
+use regex_automata::hybrid::regex as lazy;
 use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input};
 
@@ -27,6 +28,8 @@ pub struct Search<'a> {
     pub(super) engine: Engine,
     state: Option<BacktrackState<'a>>,
     slots: Vec<Option<NonMaxUsize>>,
+    /// What a guarded search of the linear engine works in.
+    cache: Option<Box<lazy::Cache>>,
     /// The last match.
     last: Option<MatchSpan>,
     /// Bytes that the linear engine may still read in vain; see [`Search::overdrawn`].
@@ -57,7 +60,17 @@ impl<'a> Search<'a> {
         let credit = (1 << 20) + 64 * text.len();
         // Whoever asks for lines has the text looked through for their ends.
         let lines = if matcher.traits.lines { text.len() as u64 / 32 } else { 0 };
-        Search { matcher, text, engine, state: None, slots: Vec::new(), last: None, credit, cost: 1 + lines }
+        Search {
+            matcher,
+            text,
+            engine,
+            state: None,
+            slots: Vec::new(),
+            cache: None,
+            last: None,
+            credit,
+            cost: 1 + lines,
+        }
     }
 
     /// Units of work done since the last call; the caller charges for them.
@@ -95,8 +108,8 @@ impl<'a> Search<'a> {
         let found = self.backtracking(BacktrackState::whole)?;
         self.last = match found {
             Some(found) => found.then_some(0..self.text.len()),
-            None => match self.matcher.whole() {
-                Some(linear) => self.find_linear(linear, 0, true),
+            None => match self.matcher.whole().and_then(|linear| self.find_linear(linear, 0, true)) {
+                Some(found) => found,
                 None => self.insist(BacktrackState::whole)?.then_some(0..self.text.len()),
             },
         };
@@ -134,13 +147,12 @@ impl<'a> Search<'a> {
         let search = |state: &mut BacktrackState<'a>| state.find(at, previous);
         let mut found = self.backtracking(search)?;
         if found.is_none() {
-            match self.matcher.linear() {
-                Some(linear) if !self.overdrawn(at) => return Ok(self.find_linear(linear, at, groups)),
-                _ => {
-                    self.engine = Engine::Backtracking;
-                    found = Some(self.insist(search)?);
-                }
+            let linear = self.matcher.linear().filter(|_| !self.overdrawn(at));
+            if let Some(found) = linear.and_then(|linear| self.find_linear(linear, at, groups)) {
+                return Ok(found);
             }
+            self.engine = Engine::Backtracking;
+            found = Some(self.insist(search)?);
         }
         Ok(if found == Some(true) { self.group(0) } else { None })
     }
@@ -157,21 +169,42 @@ impl<'a> Search<'a> {
         overdrawn
     }
 
-    fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<MatchSpan> {
+    /// Searches with the linear engine; `None` if it gives up.
+    fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<Option<MatchSpan>> {
+        let groups = groups && self.matcher.groups > 0;
         let input = Input::new(self.text).range(at..).anchored(Anchored::No);
-        let found = if groups && self.matcher.groups > 0 {
-            self.slots.resize(2 * (self.matcher.groups + 1), None);
-            self.slots.fill(None);
-            // A search in vain has cost as much.
-            let matched = linear.search_slots(&input, &mut self.slots).is_some();
-            let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get).filter(|_| matched);
-            at(0).zip(at(1)).map(|(from, to)| from..to)
+        let found = if !linear.is_heavy(self.text.len() - at) {
+            if groups { self.find_slots(linear, &input) } else { linear.search(&input) }
         } else {
-            linear.search(&input)
+            match self.find_guarded(linear, &input)? {
+                Some(span) if groups && linear.is_heavy(span.len()) => return None,
+                Some(span) if groups => self.find_slots(linear, &input.anchored(Anchored::Yes).range(span)),
+                found => found,
+            }
         };
         let read = found.as_ref().map_or(self.text.len(), |found| found.end) - at;
         self.cost += 1 + (read / linear.bytes_per_unit) as u64;
-        found
+        Some(found)
+    }
+
+    /// The first match with its groups.
+    fn find_slots(&mut self, linear: &Linear, input: &Input<'_>) -> Option<MatchSpan> {
+        self.slots.resize(2 * (self.matcher.groups + 1), None);
+        self.slots.fill(None);
+        // A search in vain has cost as much.
+        linear.search_slots(input, &mut self.slots)?;
+        let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get);
+        Some(at(0)?..at(1)?)
+    }
+
+    /// Searches for a match until that takes too long, which is `None`.
+    fn find_guarded(&mut self, linear: &Linear, input: &Input<'_>) -> Option<Option<MatchSpan>> {
+        let (guarded, made) = linear.guarded(&self.matcher.node);
+        self.matcher.note_made(made);
+        let guarded = guarded?;
+        let cache = self.cache.get_or_insert_with(|| Box::new(guarded.create_cache()));
+        let found = guarded.try_search(cache, input).ok()?;
+        Some(found.map(|found| found.range()))
     }
 
     /// Searches with the backtracking engine, if it is at work; `None` if it is not, or gives up.

@@ -1,7 +1,7 @@
 //! Patterns as Java understands them.
 
 use super::search::Engine;
-use super::{Matcher, Search};
+use super::{MatchSpan, Matcher, Search};
 
 /// All matches of a pattern in a text: `start-end` in characters, groups after it.
 fn all(pattern: &str, text: &str) -> String {
@@ -118,6 +118,46 @@ fn a_pattern_that_reads_ahead_in_vain_is_not_quadratic() {
         }
     };
     assert!(stopped);
+}
+
+#[test]
+fn patterns_whose_automaton_has_too_many_states_are_given_up() {
+    let text = "x".repeat(1_000_000);
+    for (pattern, whole) in [
+        ("x".repeat(9_000) + "y", false),
+        ("x{1,900}[ab]x{1,900}y".to_owned(), false),
+        ("(x{1,900}){1,900}y".to_owned(), true),
+    ] {
+        let matcher = Matcher::compile(&pattern).expect("pattern");
+        let mut search = Search::new(&matcher, &text);
+        let found = if whole { search.whole() } else { search.next(false).map(|found| found.is_some()) };
+        let cut = &pattern[..pattern.len().min(30)];
+        assert!(found.as_ref().is_ok_and(|found| !found) || found.is_err(), "{cut}: {found:?}");
+        assert!(search.take_cost() < 100_000_000, "{cut}");
+    }
+}
+
+#[test]
+fn searches_that_end_by_themselves_find_what_others_find() {
+    // Only the end of the text has matches.
+    let end = "ab12 x-1 \u{e9} \u{663} 99y";
+    let text = ". ".repeat(1_000_000) + end;
+    for pattern in
+        [r"(\p{L}+)(\p{N}+)", r"\w+\d", r"([\d\u0663]+)\b", r"(?i)([a-z]+)-(\d)", "nothing here", r"\pL$"]
+    {
+        let matcher = Matcher::compile(pattern).expect("pattern");
+        let found = |text: &str| {
+            let mut search = Search::new(&matcher, text);
+            search.engine = Engine::Linear;
+            let moved = |span: MatchSpan| text.len() - span.end..text.len() - span.start;
+            let mut found = Vec::new();
+            while let Some(span) = search.next(true).expect("few steps") {
+                found.push((moved(span), search.group(1).map(moved), search.group(2).map(moved)));
+            }
+            found
+        };
+        assert_eq!(found(&text), found(end), "{pattern}");
+    }
 }
 
 #[test]
