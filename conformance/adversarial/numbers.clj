@@ -222,3 +222,12 @@
 
 ;; == ratios that never end => fuel_exceeded
 (reduce + (map (fn [n] (/ 1/7 (inc n))) (range 100000)))
+
+;; == what two long integers have in common => fuel_exceeded
+(let [a (.pow (biginteger 7) 30000) b (.pow (biginteger 3) 50000)] (.gcd a b))
+
+;; == a formatter with a long text beside its digits => illegal_argument
+(DecimalFormat. (str "#" (.repeat "x" 100000)))
+
+;; == many numbers in formats with much text => fuel_exceeded
+(let [f (DecimalFormat. (str "#" (.repeat "x" 999)))] (count (mapv (fn [n] (.format f n)) (range 100000))))

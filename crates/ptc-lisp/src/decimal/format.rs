@@ -48,8 +48,11 @@ impl Default for Digits {
     }
 }
 
-/// Longer patterns are refused.
+/// Patterns with more digits are refused.
 pub const MOST_PLACES: usize = 340;
+
+/// Longer patterns are refused, in bytes: they are read for every number.
+const MOST_BYTES: usize = 1_000;
 
 /// Text beside the digits as a pattern has it: in quotes where it would be read as digits.
 fn quoted_affix(text: &str) -> String {
@@ -60,6 +63,13 @@ fn quoted_affix(text: &str) -> String {
 impl Pattern {
     /// Reads a pattern; an empty one shows all places, and no zero before the point.
     pub fn parse(source: &str) -> Res<Pattern> {
+        if source.len() > MOST_BYTES {
+            let told = format!(
+                "a pattern of {} bytes is too long for a DecimalFormat, which takes {MOST_BYTES}",
+                source.len()
+            );
+            return illegal(told);
+        }
         if source.is_empty() {
             let digits = Digits { most_places: usize::MAX, group: 3, grouped: true, ..Digits::default() };
             let negative = ["-".to_owned(), String::new()];
@@ -169,13 +179,13 @@ impl Pattern {
         };
         let places = part.unwrap_or_default();
         if places.contains('.') {
-            return illegal(format!("Multiple decimal separators in pattern {source:?}"));
+            return illegal(format!("Multiple decimal separators in pattern {:?}", excerpt(source)));
         }
         let count = |text: &str, wanted: char| text.chars().filter(|c| *c == wanted).count();
         let zeros_stand_right = whole.trim_start_matches(['#', ',']).chars().all(|c| c != '#');
         let zeros_stand_left = places.trim_start_matches('0').chars().all(|c| c == '#');
         if !zeros_stand_right || !zeros_stand_left || places.contains(',') || whole.ends_with(',') {
-            return illegal(format!("Malformed pattern {source:?}"));
+            return illegal(format!("Malformed pattern {:?}", excerpt(source)));
         }
         let group = whole.rsplit_once(',').map_or(0, |(_, last)| last.len());
         self.digits = Digits {

@@ -41,8 +41,9 @@ pub(super) static TABLE: &[Builtin] = &[
         "[n other]",
         |heap, args| {
             integer_receiver(args)?;
+            // Every bit of both may take a subtraction of all words.
             let words = arith::words(&args[0]).max(arith::words(&args[1]));
-            heap.work(1 + words.saturating_mul(words))?;
+            heap.work(1 + words.saturating_mul(words).saturating_mul(64))?;
             counted(heap, Value::big(args::big(args, 0)?.gcd(&args::big(args, 1)?)))
         },
         "The greatest common divisor of two integers.",

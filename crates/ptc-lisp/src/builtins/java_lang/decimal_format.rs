@@ -248,6 +248,7 @@ fn told(count: usize) -> Value {
 fn changed(heap: &mut Heap, args: &[Value], change: impl FnOnce(&mut Digits)) -> Res {
     let cell = receiver(args)?;
     let before = parts(cell);
+    heap.work(before.source.as_str().map_or(0, str::len))?;
     let mut digits = before.pattern()?.digits().clone();
     change(&mut digits);
     heap.reserve(256)?;
@@ -367,6 +368,9 @@ fn parts(cell: &CellObj) -> Settings {
 /// `(.format decimal-format number)`
 pub(crate) fn format_number(heap: &mut Heap, args: &[Value]) -> Res {
     let held = parts(receiver(args)?);
+    let beside = held.source.as_str().map_or(0, str::len);
+    heap.work(beside)?;
+    heap.reserve(beside)?;
     let (pattern, rounding) = (held.pattern()?, held.rounding);
     let words = crate::arith::words(&args[1]);
     heap.work(64 + crate::arith::digits_work(words))?;
