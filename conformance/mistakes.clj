@@ -161,6 +161,12 @@
 (parse-long [1])  ;=? -
 (parse-boolean 1)  ;=? make a boolean of a number
 
+;; An index in brackets.
+(:n data/rows[0])  ;=? write (nth data/rows 0)
+data/rows[0]  ;=? write (nth data/rows 0)
+(str data/rows["n"])  ;=? write (get data/rows "n")
+(let [i 0] (:n data/rows[i]))  ;=? write (get data/rows key)
+
 ;; Arguments in the wrong order.
 (group-by data/rows :n)  ;=? the arguments look swapped: write (group-by f coll)
 (sum-by data/rows :n)  ;=? the arguments look swapped: write (sum-by key coll)

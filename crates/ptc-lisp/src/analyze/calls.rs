@@ -409,6 +409,26 @@ fn infix(items: &[Form]) -> Option<Error> {
     Some(Error::new(ErrorKind::NotCallable, "a number is not a function").hint(hint))
 }
 
+/// Refuses `data/rows[0]`, which reads as an input and a vector behind it: a program would go on with the whole input.
+pub(super) fn not_indexed(forms: &[Form]) -> Result<()> {
+    for pair in forms.windows(2) {
+        let [owner, index] = pair else { continue };
+        let (Some([at]), Some(name)) = (index.as_vector(), owner.as_symbol()) else { continue };
+        if owner.span.end != index.span.start || !(name.starts_with("data/") || name.starts_with("ctx/")) {
+            continue;
+        }
+        let hint = match &at.kind {
+            FormKind::Int(place) => format!("write (nth {name} {place})"),
+            FormKind::Keyword(key) => format!("write (:{key} {name})"),
+            FormKind::Str(key) => format!("write (get {name} {key:?})"),
+            _ => format!("write (get {name} key)"),
+        };
+        let error = Error::new(ErrorKind::InvalidForm, format!("{name} has no index in brackets"));
+        return Err(error.hint(hint).at(Span { start: owner.span.start, end: index.span.end }));
+    }
+    Ok(())
+}
+
 /// The hint for an operator between its operands, as other languages write it.
 pub(crate) fn operator_first(name: &str) -> Option<String> {
     const OPERATORS: &[&str] = &["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "=="];

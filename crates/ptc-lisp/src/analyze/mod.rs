@@ -302,6 +302,7 @@ impl<'a> Analyzer<'a> {
             [] => Ok(Node::nil(span)),
             [only] => self.form(only, tail),
             [rest @ .., last] => {
+                calls::not_indexed(forms)?;
                 let mut nodes = Vec::with_capacity(forms.len());
                 for form in rest {
                     nodes.push(self.form(form, false)?);
@@ -313,6 +314,7 @@ impl<'a> Analyzer<'a> {
     }
 
     fn forms(&mut self, forms: &[Form]) -> Result<Vec<Node>> {
+        calls::not_indexed(forms)?;
         forms.iter().map(|form| self.form(form, false)).collect()
     }
 
