@@ -7,10 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ptc_system::private;
 use rusqlite::backup::{Backup, StepResult};
 
+use crate::cell::cells;
 use crate::mark::{self, Marker};
 use crate::place::{self, Place};
 use crate::rescue::Table;
 use crate::sqlite::{self, Owner};
+use crate::tx::{Mode, Tx};
 use crate::{StoreError, identity, pg};
 
 /// How long others may keep a store locked.
@@ -137,6 +139,41 @@ pub fn each_seal(place: &str, mut look: impl FnMut(&str, &str, &[u8])) -> Result
     listed().map_err(|error: rusqlite::Error| {
         sqlite::fault(&error).at(&place::shown(place), "look at its tickets")
     })
+}
+
+/// Looks at what is kept of each session whose definitions were kept: its id, and its state.
+pub fn each_state(place: &str, mut look: impl FnMut(&str, &[u8])) -> Result<(), StoreError> {
+    const IDS: &str = "SELECT session FROM ptc_session_states ORDER BY session";
+    const STATE: &str = "SELECT state FROM ptc_session_states WHERE session = ?1";
+    let shown = place::shown(place);
+    if let Place::Postgres(config) = place::parse(place)? {
+        let mut connection = pg::connect(&config, &shown)?;
+        let begun = Tx::begin(&mut connection, &shown, Mode::Read);
+        let mut tx = begun.map_err(|fault| fault.at(&shown, "look at its sessions"))?;
+        // One at a time: a state may be as large as the memory of its session.
+        for id in tx.list(IDS, &[], |row| row.text(0))? {
+            if let Some(state) = tx.first(STATE, cells![&id], |row| row.bytes(0))? {
+                look(&id, &state);
+            }
+        }
+        return Ok(());
+    }
+    let path = file(place, "name a file, or a database")?;
+    let sqlite = open(&path, place, sqlite::reading)?;
+    let mut listed = || {
+        // Stores of earlier versions have none.
+        if !sqlite.table_exists(None, "ptc_session_states")? {
+            return Ok(());
+        }
+        let mut statement =
+            sqlite.prepare("SELECT session, state FROM ptc_session_states ORDER BY session")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            look(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);
+        }
+        Ok(())
+    };
+    listed().map_err(|error: rusqlite::Error| sqlite::fault(&error).at(&shown, "look at its sessions"))
 }
 
 fn now_ms() -> i64 {

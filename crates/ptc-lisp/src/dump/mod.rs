@@ -91,6 +91,11 @@ impl DumpError {
     }
 }
 
+/// Whether bytes are a dump that this build reads and that nothing has changed since it was written. Nothing is loaded.
+pub fn look_at(bytes: &[u8]) -> Result<(), DumpError> {
+    read::body(bytes).map(drop)
+}
+
 impl Machine {
     /// The whole machine as bytes: definitions, the program that runs and where it stands, calls that
     /// wait, meters and limits. What the host gave besides (tools, inputs, clock, seed) is in it too.

@@ -125,7 +125,7 @@ fn read_machine(bytes: &[u8], machine: Machine, preludes: &[Arc<Prelude>]) -> Re
 }
 
 /// The version, and what stands between it and the checksum.
-fn body(bytes: &[u8]) -> Read<(u64, &[u8])> {
+pub fn body(bytes: &[u8]) -> Read<(u64, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(DumpError::NotADump)?;
     let mut version = In::new(rest);
     let version = version.int()?;

@@ -3,6 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use ptc_lisp::Limits;
+use ptc_lisp::machine::{Machine, Step};
+use ptc_store::Store;
+use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
+use serde_json::json;
+
 use super::postgres::Server as Postgres;
 use super::world::World;
 
@@ -231,4 +237,45 @@ fn a_store_with_damaged_pages_is_told_with_what_can_be_saved() {
     let (code, out, err) = world.run(&["store", "check", "one.db"]);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
     assert!(out.contains("no table of it can be read"), "{out}");
+}
+
+#[test]
+fn what_sessions_have_defined_is_looked_at_wherever_a_store_is() {
+    let mut machine = Machine::new(Limits::default());
+    machine.load("(def x 1)").expect("it compiles");
+    assert!(matches!(machine.run(u64::MAX), Step::Done(_)));
+    let whole = machine.dump().expect("a dump");
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    let postgres = Postgres::start("sessions-looked-at");
+    let in_database = postgres.as_ref().map(|server| server.place("looked"));
+    for place in [Some("one.db".to_owned()), in_database].into_iter().flatten() {
+        let world = World::start("sessions-looked-at");
+        let file = world.folder.join(&place).to_string_lossy().into_owned();
+        let sessions = Sessions::new(
+            Store::open(if place == "one.db" { &file } else { &place }).expect("a store").into(),
+        );
+        let keep = |id: &str, state: &[u8]| {
+            let (origin, meta) = (json!({}), json!({}));
+            let new = NewSession {
+                id,
+                owner: "anna",
+                origin: &origin,
+                meta: &meta,
+                ttl_ms: 600_000,
+                idle_ms: 600_000,
+            };
+            sessions.create(&new, SessionQuota { most: 9, per_owner: 9 }).expect("it begins");
+            let taken = sessions.take(id, "anna", 10_000, None).expect("it is free");
+            sessions.commit(&taken.lease, taken.version, &meta, Some(state)).expect("it is kept");
+        };
+        keep("whole", &whole);
+        let (code, out, err) = world.run(&["store", "check", &place]);
+        assert!(code == 0 && out.ends_with("nothing is wrong\n"), "{out}{err}");
+        keep("damaged", &damaged);
+        let (code, out, err) = world.run(&["store", "check", &place]);
+        let told = "what session damaged has defined cannot be loaded: the dump is damaged: its checksum does not match\n";
+        assert!(code == 1 && out.contains(told) && !out.contains("session whole"), "{out}{err}");
+        assert!(out.ends_with("or let their clients start sessions anew\n"), "{out}");
+    }
 }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
+use ptc_lisp::dump;
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Store, copy, rescue};
 
@@ -67,8 +68,8 @@ enum StoreCommand {
     /// Look for damage: in the log, and in all pages and indexes. Where there is no store, none is made.
     ///
     /// Nothing is changed, neither the file nor its log. Programs that wait for people and are sealed with keys that are not
-    /// found are told, too. Of a database on a server, the tables are looked for and their rows counted; pages and indexes are
-    /// for the tools of the server (pg_amcheck).
+    /// found are told, too, and sessions whose definitions cannot be loaded. Of a database on a server, the tables are looked for
+    /// and their rows counted; pages and indexes are for the tools of the server (pg_amcheck).
     Check {
         /// The store; what PTC_RUNNER_MCP_STORE names, unless told
         store: Option<String>,
@@ -241,8 +242,11 @@ fn check(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::
         }
     }
     let found = copy::check(store)?;
-    if found.is_empty() && !has_keys(store, ticket_keys)? {
-        return Ok(Outcome::Failed);
+    if found.is_empty() {
+        let (keys, sessions) = (has_keys(store, ticket_keys)?, has_whole_sessions(store)?);
+        if !keys || !sessions {
+            return Ok(Outcome::Failed);
+        }
     }
     if found.is_empty() {
         return said(&match copy::counted(store)? {
@@ -285,6 +289,27 @@ fn has_keys(store: &str, ticket_keys: Option<&Path>) -> anyhow::Result<bool> {
         keys.display()
     ))?;
     Ok(false)
+}
+
+/// Whether what sessions have defined is as it was written; says which is not.
+fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
+    let mut damaged = Vec::new();
+    copy::each_state(store, |id, state| {
+        damaged.extend(dump::look_at(state).err().map(|error| (id.to_owned(), error)));
+    })?;
+    let place = ptc_store::shown(store);
+    for (id, error) in damaged.iter().take(FINDINGS) {
+        said(&format!("{place}: what session {id} has defined cannot be loaded: {error}"))?;
+    }
+    if damaged.len() > FINDINGS {
+        said(&format!("{place}: and that of {} more sessions", damaged.len() - FINDINGS))?;
+    }
+    if !damaged.is_empty() {
+        said(
+            "Programs of such a session are refused. Restore a backup, or let their clients start sessions anew",
+        )?;
+    }
+    Ok(damaged.is_empty())
 }
 
 /// What can be saved of a store with damaged pages, and how.
