@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -31,6 +32,12 @@ const DIGITS: usize = 6;
 const LONGEST: usize = 4096;
 /// How many characters of a long text are enough to cover as much of it as there is.
 const ENOUGH: usize = 16;
+/// Lines of a text that stand alone where it is printed are covered from so many characters on.
+const LINE: usize = 8;
+/// Where something is cut, as many characters before are looked at.
+const BEFORE_CUT: usize = 64;
+/// What stands where something was cut.
+const CUT: char = '…';
 /// How many texts, and how many bytes of them, are kept as they are.
 const MOST: usize = 2000;
 const MOST_BYTES: usize = 256 << 10;
@@ -91,6 +98,8 @@ struct Search {
     beginnings: AhoCorasick,
     /// For each beginning the texts that begin so.
     texts: Vec<Vec<String>>,
+    /// All texts in all spellings.
+    whole: BTreeSet<String>,
     /// Beginnings of collections.
     collections: AhoCorasick,
 }
@@ -138,7 +147,14 @@ impl Veil {
             }
         }
         match json {
-            Json::String(text) if hidden => self.remember(text),
+            Json::String(text) if hidden => {
+                self.remember(text);
+                // What is printed is shown line by line.
+                let lines = text.lines().map(str::trim).filter(|line| line.len() < text.len());
+                lines
+                    .filter(|line| line.chars().nth(LINE - 1).is_some())
+                    .for_each(|line| self.remember(line));
+            }
             Json::Number(number) if hidden => {
                 self.remember_number(&number_spellings(number));
             }
@@ -343,7 +359,8 @@ impl Search {
     /// None if the texts cannot be searched for, which their bounds exclude.
     fn over(texts: &BTreeSet<String>, collections: &BTreeSet<String>) -> Option<Search> {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for text in texts.iter().flat_map(|text| spellings(text)) {
+        let whole: BTreeSet<String> = texts.iter().flat_map(|text| spellings(text)).collect();
+        for text in whole.iter().cloned() {
             let end = text.char_indices().nth(ENOUGH).map_or(text.len(), |(at, _)| at);
             groups.entry(text[..end].to_owned()).or_default().push(text);
         }
@@ -353,15 +370,44 @@ impl Search {
         Some(Search {
             beginnings: automaton(groups.keys())?,
             texts: groups.into_values().collect(),
+            whole,
             collections: automaton(collections.iter())?,
         })
     }
 
     fn cover<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.cover_collections(text) {
-            Cow::Borrowed(text) => self.cover_texts(text),
-            Cow::Owned(covered) => Cow::Owned(self.cover_texts(&covered).into_owned()),
+        let mut covered = Cow::Borrowed(text);
+        for cover in [Search::cover_collections, Search::cover_texts, Search::cover_cut] {
+            if let Cow::Owned(more) = cover(self, &covered) {
+                covered = Cow::Owned(more);
+            }
         }
+        covered
+    }
+
+    /// Covers the beginnings of texts that were cut short, as errors quote them.
+    fn cover_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut out = String::new();
+        let mut copied = 0;
+        for (cut, _) in text.match_indices(CUT) {
+            let before = &text[copied..cut];
+            let starts = before.char_indices().rev().take(BEFORE_CUT).skip(SHORTEST - 1).map(|(at, _)| at);
+            let begins = |start: &usize| {
+                let beginning = &before[*start..];
+                let mut from = self.whole.range::<str, _>((Bound::Included(beginning), Bound::Unbounded));
+                from.next().is_some_and(|text| text.starts_with(beginning))
+            };
+            if let Some(start) = starts.filter(begins).last() {
+                out.push_str(&before[..start]);
+                out.push_str(FIREWALLED);
+                copied = cut;
+            }
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
     }
 
     fn cover_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -444,10 +490,12 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b" -_.:@/+,".contains(&b))
 }
 
-/// A text as it is, and as it stands in Clojure and JSON strings, each as blocks show it too.
+/// A text as it is, on one line as messages have it, and as it stands in Clojure and JSON strings, each as blocks show it too.
 fn spellings(text: &str) -> Vec<String> {
     let inside = |quoted: String| quoted[1..quoted.len() - 1].to_owned();
+    let on_a_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut all = vec![text.to_owned(), inside(quoted(text)), inside(Json::from(text).to_string())];
+    all.extend(Some(on_a_line).filter(|line| line.chars().nth(SHORTEST - 1).is_some()));
     let quiet: Vec<String> = all.iter().map(|text| super::untrusted::neutralise(text)).collect();
     all.extend(quiet);
     all.sort_unstable();
@@ -498,6 +546,27 @@ mod tests {
             assert_eq!(veil.cover(text), expected);
         }
         assert!(matches!(Veil::default().cover("top secret"), Cow::Borrowed("top secret")));
+    }
+
+    #[test]
+    fn texts_of_several_lines_and_texts_that_are_cut_are_covered() {
+        let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhk\n-----END KEY-----\n";
+        let mut veil = Veil::default();
+        assert!(
+            veil.learn(&json!({"_key": key, "_pw": "pwSECRETpw123456", "_note": "two  words\tand more"}))
+        );
+        for (text, expected) in [
+            (key, "<Firewalled>"),
+            ("-----BEGIN KEY----- MIIEvQIBADANBgkq hk -----END KEY-----", "<Firewalled>"),
+            ("-----BEGIN KEY-----", "<Firewalled>"),
+            ("  MIIEvQIBADANBgkq", "  <Firewalled>"),
+            ("two words and more", "<Firewalled>"),
+            ("no clause for {:_pw \"pwSECRETpw123…", "no clause for {:_pw \"<Firewalled>…"),
+            ("[\"pwSE… \"pwS… \"pwSEC…", "[\"<Firewalled>… \"pwS… \"<Firewalled>…"),
+            ("words… and hk", "words… and hk"),
+        ] {
+            assert_eq!(veil.cover(text), expected, "{text}");
+        }
     }
 
     #[test]
