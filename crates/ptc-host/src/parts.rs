@@ -30,9 +30,19 @@ pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
     Ok(items)
 }
 
-/// How many values are inside of a JSON text. They are told by what separates them, so nothing is built.
-pub fn values(bytes: &[u8]) -> usize {
+/// How much a JSON text holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// How many values are inside of its lists and objects.
+    pub values: usize,
+    /// How deep they nest.
+    pub depth: usize,
+}
+
+/// How much is inside of a JSON text. Values are told by what separates them, so nothing is built.
+pub fn extent(bytes: &[u8]) -> Extent {
     let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
+    let (mut open, mut depth) = (0_usize, 0);
     for byte in bytes {
         // A list or object has as many values as commas, and one more unless it is empty.
         if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
@@ -42,12 +52,17 @@ pub fn values(bytes: &[u8]) -> usize {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
-            b'[' | b'{' if !quoted => first = true,
+            b'[' | b'{' if !quoted => {
+                first = true;
+                open += 1;
+                depth = depth.max(open);
+            }
+            b']' | b'}' if !quoted => open = open.saturating_sub(1),
             b',' if !quoted => values += 1,
             _ => {}
         }
     }
-    values
+    Extent { values, depth }
 }
 
 /// A walk over the parts of a list or an object whose text is known to be JSON.
@@ -147,6 +162,19 @@ mod tests {
         );
         for wrong in ["", "{", "[1,]", "1", r#"{"a":}"#, r#"{"a":1}}"#] {
             assert!(fields(wrong, 9).is_err() && items(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_extent_of_a_text_is_counted_without_reading_it() {
+        for (text, values, depth) in [
+            ("1", 0, 0),
+            ("[]", 0, 1),
+            ("[1]", 1, 1),
+            (r#"{"a,[": "]},\"{", "b": [1, {}, [2]]}"#, 6, 3),
+            (r#"[[], [], "[[["]"#, 3, 2),
+        ] {
+            assert_eq!(extent(text.as_bytes()), Extent { values, depth }, "{text}");
         }
     }
 

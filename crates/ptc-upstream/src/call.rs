@@ -1,6 +1,7 @@
 //! What a program hands to `tool/call`, checked the same way wherever calls are answered. Faults of the
 //! program come back as texts that name the bad call, so that it can be mended.
 
+use ptc_host::parts::Extent;
 use ptc_lisp::machine::{Answer, ValueKind};
 use ptc_lisp::{Error, ErrorKind};
 use serde::de::IgnoredAny;
@@ -130,17 +131,28 @@ pub fn exact(json: &str) -> Result<(), Fault> {
     Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::UpstreamError, message) })
 }
 
-/// Sees that an answer does not have more than `most` values, which would take many times the bytes of their text.
-pub fn few_values(json: &[u8], most: usize) -> Result<(), Fault> {
-    let values = ptc_host::parts::values(json);
-    if values <= most {
+/// How deep the lists and objects of an answer may nest; the decoder goes no deeper.
+const DEEPEST: usize = 127;
+
+/// Sees that an answer does not have more than `most` values, which would take many times the bytes of their text, and that it
+/// does not nest deeper than can be decoded.
+pub fn fits(json: &[u8], most: usize) -> Result<(), Fault> {
+    let Extent { values, depth } = ptc_host::parts::extent(json);
+    let (reason, message) = if values > most {
+        let message = format!(
+            "the answer has {values} values, more than the {most} that the memory of the program allows; \
+             ask for less, with a filter, a page or fewer fields"
+        );
+        (Reason::ResponseTooLarge, message)
+    } else if depth > DEEPEST {
+        let message = format!(
+            "the answer nests {depth} levels deep, and at most {DEEPEST} are decoded; ask for a part of it, or for fewer levels"
+        );
+        (Reason::UpstreamError, message)
+    } else {
         return Ok(());
-    }
-    let message = format!(
-        "the answer has {values} values, more than the {most} that the memory of the program allows; \
-         ask for less, with a filter, a page or fewer fields"
-    );
-    Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::ResponseTooLarge, message) })
+    };
+    Err(Fault { bytes: Some(json.len()), ..Fault::new(reason, message) })
 }
 
 /// The value that a server put under `result` because structured results must be objects.
@@ -195,10 +207,12 @@ pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault>
 /// The value of a text that is JSON. A text of digits that would be rounded is a text; a document with such a number is
 /// refused.
 fn parsed(text: &str, most: usize) -> Result<Option<Json>, Fault> {
-    if let Err(fault) = few_values(text.as_bytes(), most) {
-        // A text that begins like a list and is none stays a text, however many commas are in it.
-        let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
-        return if is_json { Err(fault) } else { Ok(None) };
+    if let Err(fault) = fits(text.as_bytes(), most) {
+        // A text that begins like a list and is none stays a text, however many commas are in it. So does one that is nested
+        // too deep, which the program can read itself.
+        let is_large =
+            fault.reason == Reason::ResponseTooLarge && serde_json::from_str::<IgnoredAny>(text).is_ok();
+        return if is_large { Err(fault) } else { Ok(None) };
     }
     match serde_json::from_str(text) {
         Ok(Json::Number(_)) if exact(text).is_err() => Ok(None),
@@ -284,6 +298,14 @@ mod tests {
             refused.message.starts_with("the answer has 4 values, more than the 3 "),
             "{}",
             refused.message
+        );
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let deeper =
+            super::select(Payload { content: vec![Block::Text(deep.clone())], ..Payload::default() }, 1_000);
+        assert_eq!(
+            deeper.ok(),
+            Some((json!(deep), ValueKind::Text)),
+            "a text that is nested too deep stays a text"
         );
         let prose = "[1] a, b, c, d, e";
         assert_eq!(select(prose).ok(), Some((json!(prose), ValueKind::Text)));

@@ -78,7 +78,7 @@ impl LargeReader {
     }
 
     fn value(&mut self, text: &str) -> Result<Json, Unread> {
-        self.count(ptc_host::parts::values(text.as_bytes()))?;
+        self.count(ptc_host::parts::extent(text.as_bytes()).values)?;
         Ok(serde_json::from_str(text)?)
     }
 

@@ -103,7 +103,7 @@ struct Called {
 
 /// Reads the text of the result of a call that has at most so many values.
 pub fn payload(text: &str, max_values: usize) -> Result<Payload, Fault> {
-    call::few_values(text.as_bytes(), max_values)?;
+    call::fits(text.as_bytes(), max_values)?;
     let called: Called = serde_json::from_str(text).map_err(|error| nonsense("tools/call", &error))?;
     call::exact(text)?;
     if let Some(kind) = called.result_type.filter(|kind| kind != "complete") {
@@ -126,6 +126,19 @@ fn nonsense(method: &str, error: &serde_json::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_is_decoded_as_deep_as_it_is_told() {
+        let nested = |levels: usize| {
+            format!("{{\"structuredContent\": {}1{}}}", "[".repeat(levels), "]".repeat(levels))
+        };
+        assert!(payload(&nested(126), 1_000).is_ok_and(|payload| payload.structured.is_some()));
+        let told = payload(&nested(127), 1_000).expect_err("it is too deep").message;
+        assert_eq!(
+            told,
+            "the answer nests 128 levels deep, and at most 127 are decoded; ask for a part of it, or for fewer levels"
+        );
+    }
 
     #[test]
     fn results_of_calls() {

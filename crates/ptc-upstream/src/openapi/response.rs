@@ -18,7 +18,7 @@ pub fn payload(status: u16, body: &[u8], max_values: usize) -> Result<Payload, F
             Ok(Payload { bytes, ..Payload::default() })
         }
         200..=299 => {
-            call::few_values(body, max_values)?;
+            call::fits(body, max_values)?;
             let Ok(value) = serde_json::from_slice::<Json>(body) else {
                 return Err(Fault { bytes: Some(bytes), ..Fault::unreadable("malformed JSON response") });
             };
