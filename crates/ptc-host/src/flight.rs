@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 
 use crate::helpers;
 use crate::hold::{Decision, Judgement, PendingCall, Resumption};
+use crate::landed::Landed;
 use crate::tape::Tape;
 use crate::tools::{Reply, Run, Tool, Tools, call as call_function};
 
@@ -106,7 +107,7 @@ pub(crate) struct Flight {
     ground: Ground,
     queue: VecDeque<Call>,
     out: Vec<Out>,
-    landed: Vec<(u64, Answer)>,
+    landed: Vec<(u64, Landed)>,
     /// Calls of the step that somebody must decide about.
     asking: Vec<PendingCall>,
     /// All calls so far.
@@ -184,7 +185,7 @@ impl Flight {
     pub fn go_on(&mut self, resumption: &Resumption) {
         let held = &resumption.held;
         self.log.clone_from(&held.calls);
-        self.landed.clone_from(&held.answered);
+        self.landed = held.answered.iter().map(|(id, answer)| (*id, Landed::new(answer.clone()))).collect();
         for pending in &held.pending {
             let PendingCall { id, tool, args, .. } = pending.clone();
             let call = Call { id, tool, args, discovery: false };
@@ -218,7 +219,8 @@ impl Flight {
         if self.asking.is_empty() || !self.is_complete() {
             return None;
         }
-        Some((std::mem::take(&mut self.asking), self.answers()))
+        let answered = self.answers().collect();
+        Some((std::mem::take(&mut self.asking), answered))
     }
 
     /// Takes a reply. One that nobody waits for any more, after a timeout, is dropped.
@@ -235,10 +237,10 @@ impl Flight {
     }
 
     /// The answers of the step in order.
-    pub fn answers(&mut self) -> Vec<(u64, Answer)> {
+    pub fn answers(&mut self) -> impl Iterator<Item = (u64, Answer)> + use<> {
         let mut landed = std::mem::take(&mut self.landed);
         landed.sort_by_key(|(id, _)| *id);
-        landed
+        landed.into_iter().map(|(id, landed)| (id, landed.take()))
     }
 
     /// Whether none of the calls that are out is answered before there is room for the program.
@@ -359,7 +361,9 @@ impl Flight {
             };
         }
         self.landed.reserve_exact(1);
-        self.landed.push((id, answer));
+        // One that nothing waits for beside it is taken at once.
+        let landed = if self.is_complete() { Landed::Answer(answer) } else { Landed::new(answer) };
+        self.landed.push((id, landed));
     }
 }
 

@@ -92,6 +92,7 @@ mod drive;
 mod flight;
 mod helpers;
 mod hold;
+mod landed;
 mod outcome;
 mod outline;
 pub mod parts;
