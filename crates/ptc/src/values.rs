@@ -185,14 +185,13 @@ pub fn json_file(path: &str) -> Result<Value, String> {
 /// What some programs, mostly on Windows, begin text with to say that it is Unicode. It is no part of the text.
 const MARK: char = '\u{feff}';
 
-/// The JSON that bytes are, with no integer that had to be rounded; else what is wrong with them, in words that follow a name.
+/// The JSON that bytes are, with no integer that had to be rounded and no key that stands twice; else what is wrong with
+/// them, in words that follow a name.
 pub fn json(text: &[u8]) -> Result<Value, String> {
-    let mut mark = [0; 4];
-    let mark = MARK.encode_utf8(&mut mark).as_bytes();
-    let text = text.strip_prefix(mark).unwrap_or(text);
-    let value = serde_json::from_slice(text).map_err(|error| format!("is not JSON: {error}"))?;
-    let exact = std::str::from_utf8(text).map_or(Ok(()), ptc_host::exact);
-    exact.map_err(|error| format!("cannot be kept exactly: {error}")).map(|()| value)
+    let text = std::str::from_utf8(text).map_err(|error| format!("is not UTF-8 text: {error}"))?;
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    let value = ptc_host::strict_json(text).map_err(|error| format!("is not JSON: {error}"))?;
+    ptc_host::exact(text).map_err(|error| format!("cannot be kept exactly: {error}")).map(|()| value)
 }
 
 /// The beginning of a text, for a message that quotes it.
@@ -206,6 +205,24 @@ pub fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_that_people_write_is_taken_whole_or_refused() {
+        assert_eq!(json(b"\xef\xbb\xbf{\"a\": 1}"), Ok(serde_json::json!({"a": 1})));
+        for (text, wrong) in [
+            (&b"{\"a\": 1, \"a\": 2}"[..], "is not JSON: the key \"a\" stands twice in one object"),
+            (
+                b"{\"t\": {\"default\": 1}, \"t\": {\"default\": 2}}",
+                "is not JSON: the key \"t\" stands twice",
+            ),
+            (b"[1, 100000000000000000000001]", "cannot be kept exactly: "),
+            (b"\"\xff\"", "is not UTF-8 text: "),
+            (b"[1,", "is not JSON: "),
+        ] {
+            let told = json(text).expect_err("it is refused");
+            assert!(told.starts_with(wrong), "{told}");
+        }
+    }
 
     #[test]
     fn sizes_have_units_of_1024() {

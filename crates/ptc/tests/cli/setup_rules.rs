@@ -273,7 +273,8 @@ fn rules_hold_for_tools_whose_names_the_client_writes_otherwise() {
             "-e",
             "(tool/call {:server \"script\" :tool \"get.user\" :args {}})",
         ]);
-        assert!(ran.out.contains(":unknown_tool") || ran.code != 0, "{checks}: {}{}", ran.out, ran.err);
+        let told = format!("{}{}", ran.out, ran.err);
+        assert!(told.contains("unknown_tool") || told.contains("no tool 'get.user'"), "{checks}: {told}");
         // And what the model may call without asking is asked about now.
         assert!(
             done.out.contains("the model may call script without asking (mcp__script in "),
