@@ -24,7 +24,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::cell::{Row, cells};
-use crate::lease::json;
+use crate::lease::{self, json};
 use crate::tx::Tx;
 pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
@@ -287,18 +287,18 @@ impl Effects {
             Ok(match scope {
                 None => tx.list(
                     "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 THEN maker END,
-                         CASE WHEN made_until <= ?2 AND made_until <> 0 THEN maker END FROM ptc_effects
+                         CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END,
+                         CASE WHEN (made_until <= ?2 OR made_until > ?3) AND made_until <> 0 THEN maker END FROM ptc_effects
                      WHERE state = ?1 ORDER BY begun_at, scope, identity",
-                    cells![BEGUN, now],
+                    cells![BEGUN, now, lease::last(now)],
                     gap,
                 )?,
                 Some(scope) => tx.list(
                     "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 THEN maker END,
-                         CASE WHEN made_until <= ?2 AND made_until <> 0 THEN maker END FROM ptc_effects
-                     WHERE state = ?1 AND scope = ?3 ORDER BY begun_at, identity",
-                    cells![BEGUN, now, scope],
+                         CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END,
+                         CASE WHEN (made_until <= ?2 OR made_until > ?3) AND made_until <> 0 THEN maker END FROM ptc_effects
+                     WHERE state = ?1 AND scope = ?4 ORDER BY begun_at, identity",
+                    cells![BEGUN, now, lease::last(now), scope],
                     gap,
                 )?,
             })

@@ -330,6 +330,31 @@ fn a_session_whose_lease_ends_further_ahead_than_any_lasts_is_free() {
 }
 
 #[test]
+fn the_mark_of_a_call_that_ends_further_ahead_than_any_lasts_is_not_believed() {
+    const UNTIL: &str = "UPDATE ptc_effects SET made_until = ?1";
+    let store = store();
+    let effects = Effects::new(store.clone()).made_by("dead", 10_000);
+    let new = NewEffect { identity: "a", server: "crm", tool: "put", args: &json!({}) };
+    effects.begin("k", &new).expect("begun");
+    let of_all = || effects.gaps(None).expect("a list").remove(0);
+    let of_one = || effects.gaps(Some("k")).expect("a list").remove(0);
+    let left = || effects.left_open(|_| true).expect("a list").len();
+    for (until, lately) in [(10_000, true), (25_000, true), (AHEAD, false), (-1, false)] {
+        set(&store, UNTIL, until);
+        for gap in [of_all(), of_one()] {
+            let made = gap.made_by().expect("a process began it");
+            assert_eq!((made.process.as_str(), made.lately), ("dead", lately), "{until}");
+        }
+        assert_eq!(left(), usize::from(!lately), "{until}");
+        let looked = effects.settle_unless_made("k", "a", &Finding::DidNotHappen, "looked", |made| {
+            assert_eq!(made.lately, lately, "{until}");
+            true
+        });
+        assert_eq!(looked, Err(EffectError::UnderWay));
+    }
+}
+
+#[test]
 fn a_ticket_whose_lease_ends_further_ahead_than_any_lasts_is_free() {
     const UNTIL: &str = "UPDATE ptc_tickets SET lease_until = ?1";
     let store = store();

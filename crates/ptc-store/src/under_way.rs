@@ -3,15 +3,16 @@
 //! Without more, the journal of effects could not tell a call that was lost from one that is being made, and whoever
 //! settles the latter could have it made twice. So the row of a call says from its first moment which process makes it,
 //! and until when that is to be believed: the row is the mark, and no call is sent before there is one. A process
-//! that makes a call for longer says so again from time to time; what one that was killed said is over by itself. One that
+//! that makes a call for longer says so again from time to time; what one that was killed said is over by itself, after no longer
+//! than the longest lease, also where the clock was set back since. One that
 //! stands still says nothing either, and goes on with its call when it wakes up: whoever can look for the process does so.
 
 use std::sync::Arc;
 
-use crate::StoreError;
 use crate::cell::cells;
 use crate::effects::{BEGUN, Effects};
 use crate::tx::Tx;
+use crate::{StoreError, lease};
 
 /// A process that makes calls.
 #[derive(Clone, Debug)]
@@ -26,9 +27,7 @@ impl Maker {
     /// What a row says of who makes its call.
     pub fn mark(maker: Option<&Maker>, now_ms: i64) -> (Option<String>, i64) {
         match maker {
-            Some(Maker { process, holds_ms }) => {
-                (Some(process.to_string()), now_ms.saturating_add(*holds_ms))
-            }
+            Some(Maker { process, holds_ms }) => (Some(process.to_string()), lease::until(now_ms, *holds_ms)),
             None => (None, 0),
         }
     }
@@ -51,7 +50,7 @@ impl Effects {
     /// began are left alone, and so are those that have their answer.
     pub fn hold(&self, calls: &[(String, String)]) -> Result<(), StoreError> {
         let Some(maker) = self.maker() else { return Ok(()) };
-        self.marked(calls, maker, |now| now.saturating_add(maker.holds_ms))
+        self.marked(calls, maker, |now| lease::until(now, maker.holds_ms))
     }
 
     /// Says that this process does not make calls any more, whatever came of them.
@@ -94,7 +93,7 @@ pub(crate) fn maker(
         "SELECT maker, made_until FROM ptc_effects
          WHERE scope = ?1 AND identity = ?2 AND state = ?3 AND made_until <> 0 AND maker IS NOT NULL",
         cells![scope, identity, state],
-        |row| Ok(MadeBy { process: row.text(0)?, lately: row.int(1)? > now }),
+        |row| Ok(MadeBy { process: row.text(0)?, lately: lease::holds(row.int(1)?, now) }),
     )
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{BEGUN, DISMISSED, DONE, EffectError, Effects, SEEN, VOID};
 use crate::cell::{Row, cells};
-use crate::lease::json;
+use crate::lease::{self, json};
 use crate::tickets;
 
 /// A call that was begun.
@@ -151,10 +151,11 @@ impl Effects {
             let now = tx.now_ms()?;
             Ok::<_, EffectError>(tx.list(
                 "SELECT server, tool, maker, COUNT(*), MIN(begun_at) FROM
-                     (SELECT server, tool, begun_at, CASE WHEN made_until > ?2 THEN maker END AS maker FROM ptc_effects
+                     (SELECT server, tool, begun_at, CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END AS maker
+                      FROM ptc_effects
                       WHERE state = ?1 AND server <> '') AS begun
                  GROUP BY server, tool, maker ORDER BY server, tool",
-                cells![BEGUN, now],
+                cells![BEGUN, now, lease::last(now)],
                 |row: &Row| {
                     let open = Open {
                         server: row.text(0)?,
