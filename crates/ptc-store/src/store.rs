@@ -1,6 +1,7 @@
 //! The store: one place, opened once, used by many threads.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub struct Store {
     /// The log of a file.
     wal: Option<Arc<Wal>>,
     under_way: Transactions,
+    /// Whether a connection could not be had, or was lost, since somebody last asked.
+    broken: AtomicBool,
     /// The simulated process that the store belongs to.
     #[cfg(feature = "simulation")]
     simulated: Option<crate::simulation::Process>,
@@ -83,6 +86,7 @@ impl Store {
             writer,
             wal,
             under_way: Transactions::default(),
+            broken: AtomicBool::new(false),
             #[cfg(feature = "simulation")]
             simulated: None,
         };
@@ -115,6 +119,7 @@ impl Store {
             writer: None,
             wal: None,
             under_way: Transactions::default(),
+            broken: AtomicBool::new(false),
             simulated: Some(process),
         }
     }
@@ -134,6 +139,15 @@ impl Store {
     /// that takes long says that others will.
     pub fn silent_for(&self) -> Duration {
         self.under_way.oldest().map_or(Duration::ZERO, |begun| begun.elapsed())
+    }
+
+    /// Whether a connection could not be had, or was lost, since this was last asked.
+    pub fn take_broken(&self) -> bool {
+        self.broken.swap(false, Ordering::Relaxed)
+    }
+
+    fn note_broken(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 
     /// Whether changes can be kept now: waits for its turn among those who write, writes a row, takes it out again, and waits
@@ -212,12 +226,15 @@ impl Store {
             let again = |fault: &Fault| {
                 attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
             };
-            let mut lent = pool.take(|| self.connect())?;
+            let mut lent = pool.take(|| self.connect()).inspect_err(|_| self.note_broken())?;
             let mut tx = match Tx::begin(lent.get(), &self.shown, mode) {
                 Ok(tx) => tx,
                 // A connection that died while it was idle; nothing was done yet.
                 Err(fault) if again(&fault) => continue,
-                Err(fault) => return Err(fault.at(&self.shown, "begin").into()),
+                Err(fault) => {
+                    self.note_broken();
+                    return Err(fault.at(&self.shown, "begin").into());
+                }
             };
             let done = match work(&mut tx) {
                 Ok(done) => done,
@@ -228,7 +245,12 @@ impl Store {
                     continue;
                 }
                 Err(_) if looks_again(tx.lost()) => continue,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if tx.lost() {
+                        self.note_broken();
+                    }
+                    return Err(error);
+                }
             };
             let writes = matches!(mode, Mode::Write(_));
             let counts = writes && change != Change::Upkeep;
@@ -252,6 +274,7 @@ impl Store {
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
                 Err(fault) if looks_again(fault.kind == FaultKind::Lost) => {}
                 Err(Fault { kind: FaultKind::Lost, cause }) if writes => {
+                    self.note_broken();
                     return Err(self.unacknowledged(cause).into());
                 }
                 Err(fault) => return Err(fault.at(&self.shown, "commit").into()),

@@ -144,10 +144,14 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
         }
     }
 
-    /// Asks again whether a store is back that was away, and asks one whose file is not in its place; else nothing is asked.
+    /// Asks again whether a store is back that was away, and asks one whose file is not in its place or whose connections
+    /// broke; else nothing is asked.
     pub async fn look_again(&self) {
+        let store = &self.0.store;
+        let broken = store.take_broken();
         if self.0.health.as_ref().is_some_and(|health| health.is_away())
-            || self.0.store.is_in_place().is_err()
+            || store.is_in_place().is_err()
+            || broken
         {
             self.answer().await;
         }
