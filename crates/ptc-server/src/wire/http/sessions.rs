@@ -184,7 +184,8 @@ impl HttpSessions {
             true => session_id::sealed(owner, agreed, seconds()),
             false => format!("mcp_{}", random::<24>()),
         };
-        self.insert(id.into(), owner, agreed, Instant::now())
+        let now = Instant::now();
+        self.insert(id.into(), owner, agreed, now, now)
     }
 
     fn insert(
@@ -193,16 +194,19 @@ impl HttpSessions {
         owner: &Arc<str>,
         agreed: Agreed,
         born: Instant,
+        now: Instant,
     ) -> Result<Arc<HttpSession>, SessionsFull> {
         let mut all = self.all();
-        if all.values().filter(|session| session.owner == *owner).count() >= self.most_of_owner {
+        // Those whose time is over count for nothing, also before they are swept.
+        let counts = |session: &&Arc<HttpSession>| !self.over(session, now);
+        let of_owner = |session: &&Arc<HttpSession>| session.owner == *owner;
+        if all.values().filter(of_owner).filter(counts).count() >= self.most_of_owner {
             return Err(SessionsFull::Owner);
         }
-        if all.len() >= self.most {
+        if all.len() >= self.most && all.values().filter(counts).count() >= self.most {
             return Err(SessionsFull::Server);
         }
-        let state =
-            HttpSessionState { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
+        let state = HttpSessionState { used: now, under_way: HashMap::new(), dialogues: HashMap::new() };
         let (owner, client, state) = (owner.clone(), OnceLock::new(), Mutex::new(state));
         let session = Arc::new(HttpSession { id, owner, agreed, client, born, left: Arc::default(), state });
         all.insert(session.id.clone(), session.clone());
@@ -224,7 +228,7 @@ impl HttpSessions {
         let (agreed, born) = session_id::opened(id, owner)?;
         let age = Duration::from_secs(u64::from(seconds().saturating_sub(born)));
         let born = now.checked_sub(age).filter(|_| age <= self.ttl)?;
-        self.insert(id.into(), owner, agreed, born).ok()
+        self.insert(id.into(), owner, agreed, born, now).ok()
     }
 
     fn ended(&self) -> MutexGuard<'_, VecDeque<Arc<str>>> {
@@ -318,6 +322,24 @@ mod tests {
         assert!(stop.left.is_some_and(|left| left.load(Ordering::Acquire)), "nobody took it back");
         drop(under_way);
         assert_eq!(sessions.count(), 0);
+    }
+
+    #[test]
+    fn sessions_whose_time_is_over_count_for_nothing_before_they_are_swept() {
+        let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
+        let now = Instant::now();
+        let open = |id: &str, now| {
+            sessions.insert(id.into(), &a, NEW, now, now).map(|session| session.id.to_string())
+        };
+        for id in ["one", "two"] {
+            assert_eq!(open(id, now).as_deref(), Ok(id));
+        }
+        assert_eq!(open("three", now), Err(SessionsFull::Owner));
+        let later = now + sessions.ttl * 2;
+        for id in ["three", "four"] {
+            assert_eq!(open(id, later).as_deref(), Ok(id));
+        }
+        assert_eq!((sessions.count(), open("five", later)), (4, Err(SessionsFull::Owner)));
     }
 
     #[test]
