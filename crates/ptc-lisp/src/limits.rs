@@ -202,7 +202,7 @@ pub static ALL: &[Limit] = &[
         "number digits",
         LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_digits as u64,
-        "Digits of one number in the text of a program or in JSON.",
+        "Digits of one integer in the text of a program. In JSON they are a `format_error`, which `try` catches.",
         ErrorKind::Parse,
     ),
     fixed(

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::cell::cells;
-use crate::effects::{Begun, Effects, NewEffect};
+use crate::effects::{Begun, EffectError, Effects, Finding, NewEffect};
 use crate::requests::{Began, NewRequest, Reply, Requests, Stands};
 use crate::sessions::{Along, NewSession, SessionError, SessionQuota, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
