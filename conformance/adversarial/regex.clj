@@ -115,8 +115,8 @@
 ;; == replacement names that do not end => illegal_argument
 (clojure.string/replace "x" #"x" (str "${" (apply str (repeat 100000 "a"))))
 
-;; == a long literal that nearly is in a text everywhere => runtime_error
+;; == a long literal that nearly is in a text everywhere => fuel_exceeded
 (re-find (re-pattern (str (.repeat "x" 9000) "y")) (.repeat "x" 1000000))
 
-;; == an automaton with too many states to be kept => runtime_error
+;; == an automaton with too many states to be kept => fuel_exceeded
 (re-seq #"[xy]*x[xy]{900}z" (apply str (repeat 100000 "xyyxy")))
