@@ -101,7 +101,6 @@ mod program;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod shown;
-mod strict;
 mod tape;
 mod tools;
 
@@ -114,12 +113,12 @@ pub use outcome::{BEGUN_BEFORE, DISMISSED, OUTCOME_UNKNOWN, called_at, look_and_
 pub use outline::{Kind, Weight, outline};
 pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
+pub use ptc_lisp::json::strict_json;
 pub use ptc_lisp::json::{RoundedInteger, exact, rounded_integer};
 pub use ptc_lisp::machine::{Answer, ProgramEnd, ValueKind};
 pub use ptc_lisp::visible::{is_format, visible};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use shown::{arguments, is_read_alike, visible_json};
-pub use strict::strict_json;
 pub use tape::{Landed, Tape};
 #[cfg(feature = "tokio")]
 pub use tools::Room;

@@ -4,7 +4,7 @@ use ptc_lisp::json::numbers;
 use ptc_lisp::visible::{hides, visible};
 use serde_json::Value as Json;
 
-use crate::strict::strict_json;
+use ptc_lisp::json::strict_json;
 
 /// A value as JSON text over several lines in which every character can be seen. Such characters stand in strings
 /// only, so the text reads back as the same value.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Number, Value as Json};
 
+use crate::decimal::{Decimal, Rounding};
 use crate::error::{Error, ErrorKind};
 use crate::exact::Exact;
 use crate::heap::Heap;
@@ -396,10 +397,12 @@ fn is_function(value: &Value) -> bool {
     matches!(value, Value::Fn(_) | Value::Builtin(_) | Value::Tool(_))
 }
 
-/// A decimal or ratio as a number of JSON, which is an integer of 64 bits or a float: nothing if it is so large that a float does not
-/// even hold its whole part. An average has as many places as its precision allows, and is a number all the same.
+/// A decimal or ratio as a number of JSON, which is an integer of 64 bits or a float: nothing if a float has not its digits up to
+/// the eighth place, or is whole where it is not. An average has as many places as its precision allows, and is a number all the
+/// same.
 fn decimal_number(exact: &Exact) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
+    const PLACES: i64 = 8;
     let Some(decimal) = exact.decimal() else {
         return Number::from_f64(exact.to_f64());
     };
@@ -408,7 +411,11 @@ fn decimal_number(exact: &Exact) -> Option<Number> {
     {
         return Some(Number::from(int));
     }
-    let nearest = || Some(decimal.to_f64()).filter(|float| float.abs() < EXACT);
+    let nearest = || {
+        let float = Some(decimal.to_f64()).filter(|float| float.abs() < EXACT && float.fract() != 0.0)?;
+        let rounded = |decimal: &Decimal| decimal.rescaled(PLACES, Rounding::HalfEven).ok();
+        (rounded(decimal)? == rounded(&Decimal::of_float(float)?)?).then_some(float)
+    };
     decimal.as_f64().or_else(nearest).and_then(Number::from_f64)
 }
 

@@ -117,8 +117,11 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
 /// What a command printed: JSON, or text. Digits that a number could not hold are a text, and a document with such a number
 /// is refused, as it is from upstreams.
 fn printed_value(text: &str) -> ToolResult {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let digits = || Json::from(text.trim_end_matches('\n'));
-    match serde_json::from_str(text) {
+    match ptc_host::strict_json(text) {
+        // It is JSON, of which nobody could say which value counts.
+        Err(error) if error.is_data() => Err(error.to_string()),
         Err(_) => Ok(digits()),
         Ok(Json::Number(_)) if ptc_host::rounded_integer(text).is_some() => Ok(digits()),
         Ok(value) => ptc_host::exact(text).map(|()| value).map_err(|rounded| rounded.to_string()),

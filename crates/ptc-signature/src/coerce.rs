@@ -259,15 +259,31 @@ fn converted_message<V: Build>(from: &V, to: &V, ty: &Type, hidden: bool) -> Str
 
 /// The integer that a float is, as far as floats have all of them.
 fn whole(number: f64) -> Option<i64> {
-    /// Up to here every float that is whole is the integer that was meant.
+    /// Below this every float that is whole is the integer that was meant; this one may be the next integer, rounded.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
-/// A finite number in plain notation; `inf` and `nan` are words, not numbers.
+/// A finite number in plain notation that a float has with all its digits; `inf` and `nan` are words, not numbers.
 fn float(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+' | b'e' | b'E'));
-    if plain { text.parse().ok().filter(|f: &f64| f.is_finite()) } else { None }
+    let float: f64 = text.parse().ok().filter(|_| plain)?;
+    (float.is_finite() && significant(text) == significant(&format!("{float:e}"))).then_some(float)
+}
+
+/// The digits of a number between its zeros, and where its point stands from the first of them.
+fn significant(number: &str) -> (String, i64) {
+    let number = number.trim_start_matches(['+', '-']);
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{whole}{places}");
+    let zeros = all.len() - all.trim_start_matches('0').len();
+    let significant = all.trim_matches('0').to_owned();
+    if significant.is_empty() {
+        return (significant, 0);
+    }
+    let point = whole.len() as i64 - zeros as i64 + exponent.parse::<i64>().unwrap_or(i64::MAX / 2);
+    (significant, point)
 }
 
 /// The value of a number or boolean listed in an enum.

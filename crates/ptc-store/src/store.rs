@@ -40,8 +40,8 @@ pub struct Store {
     /// The log of a file.
     wal: Option<Arc<Wal>>,
     under_way: Transactions,
-    /// Whether a connection could not be had, or was lost, since somebody last asked.
-    broken: AtomicBool,
+    /// Whether a transaction failed for a reason of the store since somebody last asked.
+    failed: AtomicBool,
     /// The simulated process that the store belongs to.
     #[cfg(feature = "simulation")]
     simulated: Option<crate::simulation::Process>,
@@ -86,7 +86,7 @@ impl Store {
             writer,
             wal,
             under_way: Transactions::default(),
-            broken: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             #[cfg(feature = "simulation")]
             simulated: None,
         };
@@ -119,7 +119,7 @@ impl Store {
             writer: None,
             wal: None,
             under_way: Transactions::default(),
-            broken: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             simulated: Some(process),
         }
     }
@@ -141,13 +141,14 @@ impl Store {
         self.under_way.oldest().map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 
-    /// Whether a connection could not be had, or was lost, since this was last asked.
-    pub fn take_broken(&self) -> bool {
-        self.broken.swap(false, Ordering::Relaxed)
+    /// Whether a transaction failed since this was last asked, for a reason that is not its own: no connection, one that was
+    /// lost, a disk that is full, a database that takes no changes.
+    pub fn take_failed(&self) -> bool {
+        self.failed.swap(false, Ordering::Relaxed)
     }
 
-    fn note_broken(&self) {
-        self.broken.store(true, Ordering::Relaxed);
+    fn note_failure(&self) {
+        self.failed.store(true, Ordering::Relaxed);
     }
 
     /// Whether changes can be kept now: waits for its turn among those who write, writes a row, takes it out again, and waits
@@ -226,13 +227,13 @@ impl Store {
             let again = |fault: &Fault| {
                 attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
             };
-            let mut lent = pool.take(|| self.connect()).inspect_err(|_| self.note_broken())?;
+            let mut lent = pool.take(|| self.connect()).inspect_err(|_| self.note_failure())?;
             let mut tx = match Tx::begin(lent.get(), &self.shown, mode) {
                 Ok(tx) => tx,
                 // A connection that died while it was idle; nothing was done yet.
                 Err(fault) if again(&fault) => continue,
                 Err(fault) => {
-                    self.note_broken();
+                    self.note_failure();
                     return Err(fault.at(&self.shown, "begin").into());
                 }
             };
@@ -246,8 +247,8 @@ impl Store {
                 }
                 Err(_) if looks_again(tx.lost()) => continue,
                 Err(error) => {
-                    if tx.lost() {
-                        self.note_broken();
+                    if tx.failed() {
+                        self.note_failure();
                     }
                     return Err(error);
                 }
@@ -265,6 +266,9 @@ impl Store {
                     // The next writer goes on meanwhile.
                     drop(lent);
                     let synced = if change == Change::Synced { self.sync() } else { Ok(()) };
+                    if synced.is_err() {
+                        self.note_failure();
+                    }
                     let done = synced.map(|()| done).map_err(|cause| self.unacknowledged(cause).into());
                     if counts {
                         halt::point();
@@ -274,10 +278,13 @@ impl Store {
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
                 Err(fault) if looks_again(fault.kind == FaultKind::Lost) => {}
                 Err(Fault { kind: FaultKind::Lost, cause }) if writes => {
-                    self.note_broken();
+                    self.note_failure();
                     return Err(self.unacknowledged(cause).into());
                 }
-                Err(fault) => return Err(fault.at(&self.shown, "commit").into()),
+                Err(fault) => {
+                    self.note_failure();
+                    return Err(fault.at(&self.shown, "commit").into());
+                }
             }
         }
     }

@@ -165,6 +165,12 @@ impl<'a> Tx<'a> {
         self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Conflict)
     }
 
+    /// Whether the transaction failed because of the place, and not of another transaction or of what is stored.
+    pub fn failed(&self) -> bool {
+        let kind = self.fault.as_ref().map(|fault| fault.kind);
+        kind.is_some_and(|kind| !matches!(kind, FaultKind::Conflict | FaultKind::Damaged))
+    }
+
     /// Whether the transaction failed because its connection is gone.
     pub fn lost(&self) -> bool {
         self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Lost)

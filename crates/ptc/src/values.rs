@@ -87,10 +87,12 @@ pub struct Input {
 impl Input {
     /// Its name and value.
     pub fn json(&self) -> anyhow::Result<(&str, Value)> {
-        let value = serde_json::from_str(&self.text).map_err(|error| match &self.file {
-            Some(path) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
-            None => self.no_json(&error),
-        })?;
+        let value =
+            ptc_host::strict_json(&self.text).map_err(|error| match (&self.file, too_deep(&error)) {
+                (_, Some(limit)) => anyhow!("--data {}: {limit}", self.name),
+                (Some(path), None) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
+                (None, None) => self.no_json(&error),
+            })?;
         ptc_host::exact(&self.text).map_err(|error| anyhow!("--data {}: {error}", self.name))?;
         Ok((&self.name, value))
     }
@@ -100,6 +102,18 @@ impl Input {
         let (name, text) = (&self.name, shorten(&self.text));
         anyhow!("--data {name}: `{text}` is not JSON: {error}; quote text like '\"this\"'")
     }
+}
+
+/// What to say of JSON that nests deeper than the reader of inputs goes; nothing of other mistakes.
+fn too_deep(error: &serde_json::Error) -> Option<String> {
+    let deep = error.is_syntax() && error.to_string().starts_with("recursion limit exceeded");
+    deep.then(|| {
+        format!(
+            "the JSON nests deeper than the 127 levels that an agent reads, at line {}, column {}; flatten it",
+            error.line(),
+            error.column()
+        )
+    })
 }
 
 /// `name=JSON` or `name=@file.json`.
@@ -190,7 +204,8 @@ const MARK: char = '\u{feff}';
 pub fn json(text: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(text).map_err(|error| format!("is not UTF-8 text: {error}"))?;
     let text = text.strip_prefix(MARK).unwrap_or(text);
-    let value = ptc_host::strict_json(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let value = ptc_host::strict_json(text)
+        .map_err(|error| too_deep(&error).unwrap_or_else(|| format!("is not JSON: {error}")))?;
     ptc_host::exact(text).map_err(|error| format!("cannot be kept exactly: {error}")).map(|()| value)
 }
 

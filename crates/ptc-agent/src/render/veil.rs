@@ -28,8 +28,9 @@ use super::{FIREWALLED, ViewLimits};
 pub(super) const SHORTEST: usize = 4;
 /// Numbers of fewer digits would cover counts and sums.
 const DIGITS: usize = 6;
-/// Of a longer text the beginning is remembered.
-const LONGEST: usize = 4096;
+/// Longer texts are remembered in pieces of so many characters, which stand one behind the other where the text is shown.
+/// No piece is longer than a mark can tell.
+const PIECE: usize = 4095;
 /// How many characters of a long text are enough to cover as much of it as there is.
 const ENOUGH: usize = 16;
 /// Lines of a text that stand alone where it is printed are covered from so many characters on.
@@ -57,6 +58,8 @@ const MARKS: &str = "\0\0";
 #[serde(from = "BTreeSet<String>", into = "BTreeSet<String>")]
 pub(crate) struct Veil {
     texts: BTreeSet<String>,
+    /// What is never covered.
+    spared: BTreeSet<String>,
     bytes: usize,
     numbers: usize,
     /// How collections begin behind their bracket.
@@ -108,6 +111,16 @@ impl Veil {
     /// Whether there is nothing to cover.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.beginnings.is_empty() && self.marks.is_empty()
+    }
+
+    /// Never covers these names, which prompts tell.
+    pub fn spare(&mut self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            if self.texts.remove(&name) {
+                self.search = OnceLock::new();
+            }
+            self.spared.insert(name);
+        }
     }
 
     /// Remembers what stands under names that begin with `_`, and says whether there was room for all of it. JSON of
@@ -187,14 +200,22 @@ impl Veil {
     }
 
     fn remember(&mut self, text: &str) {
-        let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
-        let text = &text[..end];
+        let mut rest = text;
+        while let Some((end, _)) = rest.char_indices().nth(PIECE) {
+            let (piece, behind) = rest.split_at(end);
+            self.remember_piece(piece);
+            rest = behind;
+        }
+        self.remember_piece(rest);
+    }
+
+    fn remember_piece(&mut self, text: &str) {
         let long_enough = text.chars().nth(SHORTEST - 1).is_some() && !text.trim().is_empty();
         let room = self.texts.len() < MOST && self.bytes + text.len() <= MOST_BYTES;
         // It could not be told from what is no text where the veil is written.
         let room = room && !text.starts_with(COLLECTION);
         match room {
-            _ if !long_enough || self.texts.contains(text) => {}
+            _ if !long_enough || self.texts.contains(text) || self.spared.contains(text) => {}
             true => {
                 self.bytes += text.len();
                 self.texts.insert(text.to_owned());
@@ -490,11 +511,15 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b" -_.:@/+,".contains(&b))
 }
 
-/// A text as it is, on one line as messages have it, and as it stands in Clojure and JSON strings, each as blocks show it too.
+/// A text as it is, on one line as messages have it, and as it stands in Clojure and JSON strings and in strings within
+/// those, each as blocks show it too.
 fn spellings(text: &str) -> Vec<String> {
     let inside = |quoted: String| quoted[1..quoted.len() - 1].to_owned();
+    let in_strings = |text: &String| [inside(quoted(text)), inside(Json::from(text.as_str()).to_string())];
     let on_a_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut all = vec![text.to_owned(), inside(quoted(text)), inside(Json::from(text).to_string())];
+    let once = in_strings(&text.to_owned());
+    let mut all: Vec<String> = once.iter().flat_map(in_strings).chain(once.clone()).collect();
+    all.push(text.to_owned());
     all.extend(Some(on_a_line).filter(|line| line.chars().nth(SHORTEST - 1).is_some()));
     let quiet: Vec<String> = all.iter().map(|text| super::untrusted::neutralise(text)).collect();
     all.extend(quiet);
@@ -567,6 +592,30 @@ mod tests {
         ] {
             assert_eq!(veil.cover(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_is_covered_to_its_end_however_long_it_is() {
+        for words in [1_000, 100_000] {
+            let text: String = (0..words).map(|n| format!("wörd{n:06}\n")).collect();
+            let mut veil = Veil::default();
+            assert!(veil.learn(&json!({"_doc": text})));
+            for shown in
+                [text.clone(), quoted(&text), json!({"a": json!({"b": text}).to_string()}).to_string()]
+            {
+                let covered = veil.cover(&shown);
+                assert!(!covered.contains("000"), "{}", &covered[..100.min(covered.len())]);
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_prompts_tell_are_not_covered() {
+        let mut veil = Veil::default();
+        assert!(veil.learn(&json!({"_table": "orders", "_pw": "hunter22"})));
+        veil.spare(["orders".to_owned(), "search".to_owned()]);
+        assert!(veil.learn(&json!({"_role": "search"})));
+        assert_eq!(veil.cover("search orders hunter22"), "search orders <Firewalled>");
     }
 
     #[test]

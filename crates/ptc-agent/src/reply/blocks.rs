@@ -46,7 +46,7 @@ pub(super) fn with_lines(reply: &str) -> Cow<'_, str> {
     }
 }
 
-/// All fenced blocks, in order. Fences within a line never count. A block without an end is one if it holds a program
+/// All fenced blocks, in order. Fences within a line count only where they end it and name our language. A block without an end is one if it holds a program
 /// that is complete; of anything else nobody can tell whether the reply was cut.
 pub(super) fn fenced(reply: &str) -> Vec<Block> {
     divided(reply).0
@@ -60,7 +60,14 @@ pub(super) fn divided(reply: &str) -> (Vec<Block>, String) {
     for line in reply.split('\n') {
         open = match open.take() {
             None => {
-                let fence = Fence::opened_by(line);
+                let behind = || Fence::opened_behind_words(line);
+                let (words, fence) =
+                    Fence::opened_by(line).map(|fence| (None, fence)).or_else(behind).unzip();
+                let words = words.flatten();
+                if let Some(words) = words {
+                    prose.push_str(words);
+                    prose.push('\n');
+                }
                 if fence.is_none() {
                     prose.push_str(line);
                     prose.push('\n');
@@ -121,6 +128,14 @@ impl Fence {
         let tag = info.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
         let fits = !info.contains('`') && (info.len() == tag.len() || TAGS.contains(&tag.as_str()));
         (count >= 3 && fits).then_some(Fence { tag, sign, count })
+    }
+
+    /// A fence with the name of our language that ends a line of prose, and the words before it.
+    fn opened_behind_words(line: &str) -> Option<(Option<&str>, Fence)> {
+        let (words, fence) = line.split_at_checked(line.find("```")?)?;
+        let fence = Fence::opened_by(fence)?;
+        let ends = trim(line).to_lowercase().ends_with(&format!("`{}", fence.tag));
+        (ends && TAGS.contains(&fence.tag.as_str())).then_some((Some(words), fence))
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
@@ -196,6 +211,7 @@ mod tests {
             ("\u{feff}```clojure\n(f)\n```\u{200b}", "clojure", "(f)"),
             ("~~~clojure\n(f)\n~~~", "clojure", "(f)"),
             ("```clojure {title=\"x\"}\n(f)\n```", "clojure", "(f)"),
+            ("Here it is: ```clojure\n(f)\n```\n", "clojure", "(f)"),
             ("````clojure\n(str \"\n```\n\")\n````", "clojure", "(str \"\n```\n\")"),
         ] {
             assert_eq!(texts(reply), [(tag.to_owned(), text.to_owned())], "{reply:?}");

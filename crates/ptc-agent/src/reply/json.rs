@@ -1,5 +1,6 @@
 //! Where JSON stands in a reply.
 
+use ptc_lisp::json::strict_json;
 use serde_json::Value as Json;
 
 use super::blocks::{divided, unify_line_ends};
@@ -33,7 +34,7 @@ pub(crate) fn extract_json(reply: &str) -> Result<Vec<Json>, String> {
 
 /// The whole text as JSON, of any kind.
 pub(super) fn parse(text: &str) -> Result<Json, String> {
-    serde_json::from_str(text.trim()).map_err(|error| error.to_string())
+    strict_json(text.trim()).map_err(|error| error.to_string())
 }
 
 /// The same, without an integer that would be rounded.
@@ -52,12 +53,11 @@ fn within(prose: &str, fault: &mut Option<String>) -> Result<Vec<Json>, String> 
     let (mut values, mut rest) = (Vec::new(), prose);
     while let Some(start) = rest.find(['{', '[']) {
         rest = &rest[start..];
-        let mut read = serde_json::Deserializer::from_str(rest).into_iter();
+        let mut read = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
         match read.next() {
-            Some(Ok(value)) => {
+            Some(Ok(_)) => {
                 let end = read.byte_offset();
-                exact(&rest[..end])?;
-                values.push(value);
+                values.push(parse_exact(&rest[..end])?);
                 rest = &rest[end..];
             }
             // What stands within a value that is cut or broken is a part of it, and no answer.

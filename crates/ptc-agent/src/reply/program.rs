@@ -56,6 +56,10 @@ pub(crate) fn read_program(reply: &str, multiple: Multiple, thinking: bool) -> F
     if thinking && begins_with_thinking(&reply) {
         candidates.drain(..candidates.len().saturating_sub(1));
     }
+    if multiple == Multiple::Reject {
+        // The same program said again is one.
+        candidates.dedup();
+    }
     match candidates.len() {
         0 => return Found::None,
         count if count > 1 && multiple == Multiple::Reject => return Found::Multiple(count),

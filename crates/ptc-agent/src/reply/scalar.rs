@@ -24,7 +24,8 @@ pub(super) fn scalar(ty: &Type, text: &str) -> Result<Json, String> {
     if let Some(value) = as_it_stands.as_ref().ok().and_then(|value| fitting(ty, value)) {
         return Ok(value);
     }
-    let mut others = [written(&text)].into_iter().chain(labelled(&text));
+    let others = [written(&text)].into_iter().chain(labelled(&text));
+    let mut others = others.flat_map(|text| [signed(&text), Some(text)]).flatten();
     let found = others.find_map(|text| {
         let value = number(&text).or_else(|| literal(ty, &text).ok())?;
         fitting(ty, &value)
@@ -91,6 +92,17 @@ fn labelled(text: &str) -> Option<String> {
     Some(written(rest.trim_start_matches(|c: char| c == ':' || emphasis(c))))
 }
 
+/// A number as JSON has it, that was written with a plus or a long minus, with a sign of money, or without the zero before its
+/// point.
+fn signed(text: &str) -> Option<String> {
+    let minus = |text: &str| text.strip_prefix(['-', '\u{2212}']).map(str::to_owned);
+    let (sign, rest) = minus(text).map_or(("", text.to_owned()), |rest| ("-", rest));
+    let rest = rest.trim_start_matches(['+', '$', '\u{20ac}', '\u{a3}']);
+    let zero = if rest.starts_with('.') { "0" } else { "" };
+    let digits = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    digits.then(|| format!("{sign}{zero}{rest}"))
+}
+
 /// A number with commas between its thousands.
 fn number(text: &str) -> Option<Json> {
     let (whole, places) = text.split_once('.').map_or((text, None), |(whole, places)| (whole, Some(places)));
@@ -138,6 +150,10 @@ mod tests {
             ("**42**", ":int", json!(42)),
             ("42.", ":int", json!(42)),
             ("Answer: 42", ":int", json!(42)),
+            ("+42", ":int", json!(42)),
+            ("\u{2212}42", ":int", json!(-42)),
+            ("The answer is $1,842.50.", ":float", json!(1842.5)),
+            ("-.5", ":float", json!(-0.5)),
             ("I counted them.\n\n**Answer:** 42.", ":int", json!(42)),
             ("The answer is 42.", ":int", json!(42)),
             ("1,842", ":int", json!(1842)),

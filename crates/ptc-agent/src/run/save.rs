@@ -336,7 +336,7 @@ fn restored(
     if let Some(machine) = &mut machine {
         machine.set_discovery(super::program::answers_questions(&agent));
     }
-    Ok(Node {
+    let mut node = Node {
         id,
         caller: saved.caller,
         origin: saved.origin,
@@ -362,7 +362,9 @@ fn restored(
         inventory: saved.inventory.into_owned(),
         state: state(saved.state)?,
         book: saved.book.into_owned(),
-    })
+    };
+    super::setup::spare_names(&mut node);
+    Ok(node)
 }
 
 fn state(saved: SavedState<'_>) -> Result<State, SaveError> {

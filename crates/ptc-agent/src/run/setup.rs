@@ -106,11 +106,23 @@ fn trace_id(agent: &Agent, options: &RunOptions, now: u64) -> String {
     format!("{:016x}{:016x}", crate::hash::fnv(seed.as_bytes()), crate::hash::fnv(turned.as_bytes()))
 }
 
+/// Names of tools and inputs stand in prompts, where programs are to find them: a hidden text that is spelt so stays there.
+pub(super) fn spare_names(node: &mut Node) {
+    const SECTIONS: [&str; 3] = ["data", "tool", "user"];
+    let options = node.agent.options();
+    let catalog = options.tool_catalog.iter().map(|tool| tool.name.as_str());
+    let tools = node.agent.tools().keys().map(String::as_str).chain(catalog);
+    let inputs = node.context.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let names: Vec<String> = tools.chain(inputs).chain(SECTIONS).map(str::to_owned).collect();
+    node.veil.spare(names);
+}
+
 /// Remembers what is hidden in the inputs; whether there was room for all of it.
 fn hide(node: &mut Node, shared: &Shared) -> bool {
     if !node.agent.options().firewall {
         return true;
     }
+    spare_names(node);
     let context = node.context.clone();
     let mut all = node.veil.learn(&context);
     if node.caller.is_none() {
@@ -239,9 +251,17 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     let mode = node.agent.mode();
     let runs_programs = matches!(mode, Mode::Content | Mode::ToolCall);
     let expanded = mission(node, None)?;
-    let (text, below, shown) = (&expanded.text, &expanded.below, expanded.shown);
+    let shown = expanded.shown;
+    // What the author of the agent wrote is no secret, whatever it is spelt like.
+    let (text, below) = match shown == 0 && node.caller.is_none() {
+        true => (expanded.text.clone(), expanded.below.clone()),
+        false => {
+            let cover = |text: &str| node.veil.cover_message(text).into_owned();
+            (cover(&expanded.text), cover(&expanded.below))
+        }
+    };
     node.mission = match mode {
-        Mode::Text => text.clone(),
+        Mode::Text => expanded.text.clone(),
         _ => mission(node, Some(Expansion::Short))?.text,
     };
     node.book.shown = node.book.shown.saturating_add(shown as u64);
@@ -250,27 +270,29 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
         prepare_memory(node, shared)?;
         let data = data_lines(node, &expanded);
         node.book.shown = node.book.shown.saturating_add(data.iter().map(shown_bytes).sum::<usize>() as u64);
-        node.inventory = inventory(node, shared, &data);
+        node.inventory = node.veil.cover_message(&inventory(node, shared, &data)).into_owned();
     }
     let progress = if runs_programs { progress(node, 0) } else { String::new() };
     let first = match mode {
         Mode::Content | Mode::ToolCall => {
             let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
-            prompt::first_message(context, text, (!progress.is_empty()).then_some(progress.as_str()))
+            prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
         }
         Mode::Text | Mode::Combined => {
-            let lines = context_lines(node, &expanded);
-            let message = text_message(node, &lines, text);
+            let mut lines = context_lines(node, &expanded);
+            for line in &mut lines {
+                line.value = node.veil.cover_message(&line.value).into_owned();
+            }
+            let message = text_message(node, &lines, &text);
             let mut last = String::new();
             if variant(node).has_tools() {
                 let shown: usize = lines.iter().map(|line| line.shown).sum();
                 node.book.shown = node.book.shown.saturating_add(shown as u64);
                 last = feedback::last_turns(&content::turn_info(node)).unwrap_or_default();
             }
-            with_catalog(node, shared, prompt::blocks([&message, below, &last]))
+            with_catalog(node, shared, prompt::blocks([&message, &below, &last]))
         }
     };
-    let first = node.veil.cover_message(&first).into_owned();
     node.messages.push(Message::user(first));
     Ok(())
 }
@@ -550,7 +572,7 @@ pub(super) fn system_prompt(node: &mut Node, shared: &Shared) -> String {
     if cut {
         node.book.warnings.push("the system prompt was cut to prompt_limit.max_chars".to_owned());
     }
-    node.veil.cover_message(&text).into_owned()
+    text
 }
 
 fn programs_system(node: &Node, _shared: &Shared) -> String {
@@ -575,6 +597,7 @@ fn programs_system(node: &Node, _shared: &Shared) -> String {
     let context = options.format.context_in_system.then_some(node.inventory.as_str());
     let log =
         (options.format.mission_log_in == MissionLogIn::SystemPrompt).then(|| mission_log(node)).flatten();
+    let log = log.map(|log| node.veil.cover_message(&log).into_owned());
     prompt::system_prompt(&fixed, context, log.as_deref())
 }
 

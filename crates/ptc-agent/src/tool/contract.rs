@@ -1,5 +1,6 @@
 //! What the signature of a tool says about a call: how it is written, what its arguments and its result must be.
 
+use ptc_lisp::json::strict_json;
 use ptc_signature::{Mode, Signature, keys};
 use serde_json::{Value as Json, json};
 
@@ -54,11 +55,19 @@ impl Tool {
         match signature.validate_output(result, mode) {
             Ok(warnings) => Ok(warnings.iter().map(|issue| format!("result: {issue}")).collect()),
             Err(rejection) => {
-                let issues: Vec<String> = rejection.errors.iter().map(ToString::to_string).collect();
-                Err(format!("{BROKEN}: {}", issues.join("; ")))
+                let issues =
+                    || rejection.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                Err(format!("{BROKEN}: {}", no_json(result).unwrap_or_else(issues)))
             }
         }
     }
+}
+
+/// What is wrong with a text that was meant as JSON. It is not quoted: which of its values are hidden, nobody can say.
+fn no_json(result: &Json) -> Option<String> {
+    let text = result.as_str()?.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
+    let error = strict_json(text).err().filter(|_| text.starts_with(['{', '[']))?;
+    Some(format!("it is text that is not JSON: {error}"))
 }
 
 /// A parameter as programs write it.

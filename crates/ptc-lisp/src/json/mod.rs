@@ -10,9 +10,11 @@ mod properties;
 mod read;
 mod scan;
 mod shapes;
+mod strict;
 mod write;
 
 pub use exact::{RoundedInteger, exact, numbers, rounded_integer};
 pub use keys::SameKey;
 pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
+pub use strict::strict_json;
 pub use write::{Unwritable, WriteOptions, write};

@@ -65,10 +65,10 @@ pub struct Health {
 
 impl Health {
     /// It did not answer.
-    fn failed(&self, error: &str) {
+    fn failed(&self, error: &str, since: Instant) {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
         if away.is_none() {
-            *away = Some(Instant::now());
+            *away = Some(since);
             events::store_down(error);
         }
     }
@@ -78,7 +78,7 @@ impl Health {
     fn silent(&self, since: Instant) {
         let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         if answered.is_none_or(|answered| answered < since) {
-            self.failed(SILENT);
+            self.failed(SILENT, since);
         }
     }
 
@@ -137,22 +137,22 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
             Ok(Ok(())) => answers.borrow().as_ref().and_then(|(_, answered)| answered.clone()),
             _ => {
                 if let Some(health) = &self.0.health {
-                    health.silent(since);
+                    // What it has not done for longer tells when the silence began.
+                    let silent = Instant::now().checked_sub(self.0.store.silent_for());
+                    health.silent(silent.map_or(since, |begun| begun.min(since)));
                 }
                 None
             }
         }
     }
 
-    /// Asks again whether a store is back that was away, and asks one whose file is not in its place or whose connections
-    /// broke; else nothing is asked.
+    /// Asks again whether a store is back that was away, and asks one whose file is not in its place, that did not do what it
+    /// was asked, or that takes long; else nothing is asked.
     pub async fn look_again(&self) {
         let store = &self.0.store;
-        let broken = store.take_broken();
-        if self.0.health.as_ref().is_some_and(|health| health.is_away())
-            || store.is_in_place().is_err()
-            || broken
-        {
+        let failed = store.take_failed();
+        let away = self.0.health.as_ref().is_some_and(|health| health.is_away());
+        if away || failed || store.is_in_place().is_err() || store.silent_for() >= PROMPT {
             self.answer().await;
         }
     }
@@ -171,7 +171,7 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
             match (&inner.health, &answered) {
                 (None, _) => {}
                 (Some(health), Ok(_)) => health.answered(),
-                (Some(health), Err(error)) => health.failed(error),
+                (Some(health), Err(error)) => health.failed(error, now),
             }
             *inner.asking.lock().unwrap_or_else(PoisonError::into_inner) = None;
             inner.last.send_replace(Some((Instant::now(), answered.ok())));

@@ -147,7 +147,7 @@ const USAGE: [Reason; 6] = [
 ];
 
 /// Reasons that are a limit.
-const LIMITS: [Reason; 13] = [
+const LIMITS: [Reason; 16] = [
     Reason::MAX_TURNS_EXCEEDED,
     Reason::BUDGET_EXHAUSTED,
     Reason::TURN_BUDGET_EXHAUSTED,
@@ -155,6 +155,9 @@ const LIMITS: [Reason; 13] = [
     Reason::MISSION_TIMEOUT,
     Reason::BUDGET_CALLBACK_EXCEEDED,
     Reason::FUEL_EXHAUSTED,
+    Reason::FUEL_EXCEEDED,
+    Reason::OUTPUT_EXCEEDED,
+    Reason::NESTING_TOO_DEEP,
     Reason::COST_EXCEEDED,
     Reason::CONSECUTIVE_FAILURES,
     Reason::TOOL_CALL_LIMIT_EXCEEDED,

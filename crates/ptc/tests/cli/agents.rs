@@ -196,6 +196,9 @@ fn agents_that_fail_exit_with_1_and_those_that_reach_a_limit_with_3() {
         ptc_in(&folder, &[&given[..], &["script:more.jsonl", "--set", "max_turns=2", "--json"]].concat());
     assert_eq!(ran.code, 3);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).expect("JSON")["ok"], false);
+    write(&folder, &[("endless.jsonl", "{\"program\": \"(loop [] (recur))\"}")]);
+    let endless = ["script:endless.jsonl", "--set", "max_turns=1", "--set", "fuel=10000"];
+    assert_eq!(ptc_in(&folder, &[&given[..], &endless].concat()).code, 3);
     // The last value answers where the agent allows that, and the command says so.
     let fallback = ["script:more.jsonl", "--signature", "(numbers [:int]) -> :int", "--set", "fallback=true"];
     let ran = ptc_in(&folder, &[&given[..], &fallback].concat());
