@@ -231,3 +231,6 @@
 
 ;; == many numbers in formats with much text => fuel_exceeded
 (let [f (DecimalFormat. (str "#" (.repeat "x" 999)))] (count (mapv (fn [n] (.format f n)) (range 100000))))
+
+;; == ratios beside decimals of many places => fuel_exceeded
+(let [d (.setScale 1.1M 9999)] (apply max (interleave (repeat 50000 d) (repeat 50000 1/3))))

@@ -120,3 +120,22 @@
 
 ;; == an automaton with too many states to be kept => fuel_exceeded
 (re-seq #"[xy]*x[xy]{900}z" (apply str (repeat 100000 "xyyxy")))
+
+;; == look-behind far back at every character => runtime_error
+(count (re-seq #"(?<=.{1000000})x" (apply str (repeat 100000 "x"))))
+
+;; == a pattern that reads far on for every match => fuel_exceeded
+(count (re-seq #"a(?:[ab]?){1000}z|a" (apply str (repeat 2000 "ab"))))
+
+;; == nested bounds that read far on for every match => fuel_exceeded
+(count (re-seq #"(?:(?:a?){30}){30}z|a" (apply str (repeat 4000 "a"))))
+
+;; == a search that reads far on, again and again => fuel_exceeded
+(let [p #"a(?:[ab]?){4000}z|a" t (apply str (repeat 2000 "ab"))]
+  (loop [n 0] (re-find p t) (if (< n 10000) (recur (inc n)) n)))
+
+;; == a back-reference without regard to case => fuel_exceeded
+(let [s (.repeat "s" 1000) t (apply str (repeat 200 (str s s)))] (re-find #"(?iu)(s{1000})\\1b" t))
+
+;; == groups that are cleared at every character => fuel_exceeded
+(re-find (re-pattern (str "xy" (.repeat "()" 4900))) (.repeat "x" 1000000))

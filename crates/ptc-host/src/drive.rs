@@ -13,10 +13,10 @@ use crate::cancel::Cancel;
 use crate::clock::{Clock, late};
 use crate::flight::{Flight, Ground};
 use crate::hold::{Held, Resumption};
-use crate::program::{Pace, Program, Ran, Waits, cancelled};
+use crate::program::{Pace, Program, Ran, Waits};
 use crate::tools::{Reply, Tools};
 
-/// Fuel between two looks at the token that cancels: a token takes effect within so many instructions.
+/// Fuel between two looks at the clock and at the token that cancels: both take effect within so many instructions.
 const SLICE: u64 = 1_000;
 
 /// What a step with tool calls counts for, beside its fuel: calls take time that fuel does not show.
@@ -136,8 +136,9 @@ impl Drive {
         }
         let mut left = fuel;
         while left > 0 {
-            if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                return Turn::Over(Err(cancelled("the program was cancelled")));
+            // A slice may hold natives that take long, so the clock is looked at after each, and the token with it.
+            if let Err(error) = self.interrupt.check() {
+                return Turn::Over(Err(error));
             }
             let before = machine.fuel_used();
             match machine.run(SLICE.min(left)) {

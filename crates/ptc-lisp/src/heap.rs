@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::analyze::Servers;
 use crate::error::{Error, ErrorKind, QUOTED, excerpt_of_value};
 use crate::globals::Globals;
+use crate::interchange::JsonRoom;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::machine::attached::Attached;
@@ -451,9 +452,9 @@ impl Heap {
     }
 
     /// How large JSON of what leaves the machine may be. It was measured as text, in which an element counts
-    /// less than it does in JSON.
-    pub(crate) fn room_for_json(&self) -> usize {
-        self.limits.output_bytes.saturating_mul(4)
+    /// less than it does in JSON. As a tree it may be as large as the memory.
+    pub(crate) fn room_for_json(&self) -> JsonRoom {
+        JsonRoom { text: self.limits.output_bytes.saturating_mul(4), tree: self.limits.memory }
     }
 
     /// The answer of a native whose text of `length` bytes was longer than [`Heap::room_for_text`].
@@ -598,7 +599,7 @@ impl Heap {
 
     /// The readable text of a value that was measured when it left the program, for hosts.
     pub fn show(&self, value: &Value) -> String {
-        let mut printer = Printer::new(&self.names, Style::Readable, self.room_for_json());
+        let mut printer = Printer::new(&self.names, Style::Readable, self.room_for_json().text);
         let whole = printer.value(value).is_ok();
         let mut text = printer.finish();
         if !whole {

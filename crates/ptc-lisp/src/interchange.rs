@@ -128,31 +128,54 @@ fn number_value(number: &Number) -> Value {
     Value::Float(number.as_f64().unwrap_or(f64::NAN))
 }
 
-/// A value as JSON of at most about `room` bytes. What JSON cannot say (functions, infinities) becomes text.
-pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
+/// How large JSON may be that is made of a value.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonRoom {
+    /// Bytes of its text, in which an element counts [`ELEMENT`] at least.
+    pub text: usize,
+    /// Bytes that it takes in memory: many times as many for small maps.
+    pub tree: usize,
+}
+
+impl JsonRoom {
+    /// The same for arguments of calls, which were measured before the program came to wait.
+    pub(crate) fn for_arguments(self) -> JsonRoom {
+        JsonRoom { tree: usize::MAX, ..self }
+    }
+}
+
+/// What an allocation takes beside its bytes.
+const ALLOCATION: usize = 32;
+/// What an empty object takes, and each of its fields without the text of its key.
+const OBJECT: usize = 128;
+const FIELD: usize = 120;
+
+/// A value as JSON that has room. What JSON cannot say (functions, infinities) becomes text.
+pub fn to_json(value: &Value, names: &Names, room: JsonRoom) -> Result<Json, Unfit> {
     to_json_counted(value, names, room).map(|(json, _)| json)
 }
 
 /// The same for hosts: keywords that programs wrote as keys have underscores.
-pub fn to_json_spelt(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
+pub fn to_json_spelt(value: &Value, names: &Names, room: JsonRoom) -> Result<Json, Unfit> {
     made(value, names, room, true).map(|(json, _)| json)
 }
 
 /// The same as [`to_json`], with about how many bytes it takes.
-pub(crate) fn to_json_counted(value: &Value, names: &Names, room: usize) -> Result<(Json, usize), Unfit> {
+pub(crate) fn to_json_counted(value: &Value, names: &Names, room: JsonRoom) -> Result<(Json, usize), Unfit> {
     made(value, names, room, false)
 }
 
-fn made(value: &Value, names: &Names, room: usize, spelt: bool) -> Result<(Json, usize), Unfit> {
+fn made(value: &Value, names: &Names, room: JsonRoom, spelt: bool) -> Result<(Json, usize), Unfit> {
     let (looks, done, path) = (Looks::default(), Json::Null, String::new());
-    let mut maker = Maker { names, room, looks, parts: 0, done, path, spelt };
+    let JsonRoom { text, tree } = room;
+    let mut maker = Maker { names, room: text, tree, looks, parts: 0, done, path, spelt };
     match walk(value, &mut maker) {
         Err(Unfit::SameKey { keys, .. }) => return Err(Unfit::SameKey { path: maker.path, keys }),
         done => done?,
     }
     // A part counted as text until here.
     let more = maker.parts * size_of::<Json>().saturating_sub(ELEMENT);
-    Ok((maker.done, room - maker.room + more))
+    Ok((maker.done, text - maker.room + more))
 }
 
 /// Why a value was not made into JSON.
@@ -193,7 +216,9 @@ fn place(path: &str) -> String {
 
 struct Maker<'a> {
     names: &'a Names,
+    /// Bytes that are left of the text, and of the tree.
     room: usize,
+    tree: usize,
     looks: Looks,
     /// How many parts it has, keys among them.
     parts: usize,
@@ -218,8 +243,14 @@ impl Maker<'_> {
         Ok(())
     }
 
+    fn take_tree(&mut self, bytes: usize) -> Result<(), Unfit> {
+        self.tree = self.tree.checked_sub(bytes).ok_or(Unfit::TooLarge)?;
+        Ok(())
+    }
+
     fn copy(&mut self, text: &str) -> Result<String, Unfit> {
         self.take(text.len())?;
+        self.take_tree(text.len() + ALLOCATION)?;
         Ok(text.to_owned())
     }
 
@@ -232,6 +263,7 @@ impl Maker<'_> {
         done.map_err(|_| Unfit::TooLarge)?;
         let text = printer.finish();
         self.take(text.len())?;
+        self.take_tree(text.len() + ALLOCATION)?;
         Ok(text)
     }
 
@@ -280,12 +312,17 @@ impl Visitor for Maker<'_> {
         if let Some(keys) = value.is_map().then(|| same(value, self.names, self.room)).flatten() {
             return Err(Unfit::SameKey { path: String::new(), keys });
         }
+        // A range may say that it has more than anybody can hold.
+        let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
         let made = match value.is_map() {
-            true => PartialCollection::Object(serde_json::Map::new(), String::new()),
+            true => {
+                self.take_tree(OBJECT)?;
+                let fields = serde_json::Map::with_capacity(count.min(self.tree / FIELD));
+                PartialCollection::Object(fields, String::new())
+            }
             false => {
-                // A range may say that it has more than anybody can hold.
-                let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
-                PartialCollection::Array(Vec::with_capacity(count))
+                self.take_tree(ALLOCATION)?;
+                PartialCollection::Array(Vec::with_capacity(count.min(self.tree / size_of::<Json>())))
             }
         };
         Ok(WalkStep::Into(parts, made))
@@ -293,11 +330,13 @@ impl Visitor for Maker<'_> {
 
     fn item(&mut self, _: &mut PartialCollection, _: usize) -> Result<(), Unfit> {
         self.parts += 1;
+        self.take_tree(size_of::<Json>())?;
         self.take(ELEMENT)
     }
 
     fn entry(&mut self, made: &mut PartialCollection, _: usize, key: &Value) -> Result<EntryStep, Unfit> {
         self.parts += 2;
+        self.take_tree(FIELD)?;
         self.take(2 * ELEMENT)?;
         let named = if self.spelt { json::keys::spelt } else { json::keys::text };
         let text = match named(key, self.names) {

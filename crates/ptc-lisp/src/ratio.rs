@@ -12,7 +12,7 @@ use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
 use crate::arith::{MAX_BITS, check_bits, ratio_to_f64, zero_divisor};
-use crate::decimal::{Context, Decimal, Rounding, context, ops, ten_to};
+use crate::decimal::{Context, Decimal, Rounding, context, note_shift, ops, ten_to};
 use crate::error::{Error, ErrorKind};
 use crate::signal::Res;
 use crate::value::{Value, ledger};
@@ -106,6 +106,7 @@ impl Ratio {
     /// The order of a ratio and a decimal.
     pub fn compare_decimal(&self, decimal: &Decimal) -> Ordering {
         let scale = decimal.scale();
+        note_shift(scale);
         let (up, down) = (ten_to(scale.max(0)), ten_to((-scale).max(0)));
         note_product(&self.numerator, &up);
         note_product(decimal.unscaled(), &down);

@@ -273,7 +273,7 @@ pub fn shifted(int: &BigInt, zeros: i64) -> Res<BigInt> {
 }
 
 /// Notes what a long power of ten costs.
-fn note_shift(zeros: i64) {
+pub fn note_shift(zeros: i64) {
     /// Powers up to this are quick.
     const SHORT: u64 = 64;
     let zeros = zeros.unsigned_abs();

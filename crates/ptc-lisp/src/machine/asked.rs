@@ -6,7 +6,7 @@ use super::fiber::{Fiber, State};
 use super::{Call, Machine, Pending, ProgramEnd};
 use crate::error::Error;
 use crate::heap::Heap;
-use crate::interchange::to_json_counted;
+use crate::interchange::{JsonRoom, to_json_counted};
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::extent::extent;
@@ -30,13 +30,13 @@ pub struct Asked<'m> {
     call: &'m Pending,
     names: &'m Names,
     /// About how large JSON of the arguments may be.
-    room: usize,
+    room: JsonRoom,
 }
 
 impl Pending {
     /// The call as the host sees it.
     pub(super) fn shown<'m>(&'m self, heap: &'m Heap) -> Asked<'m> {
-        Asked { call: self, names: &heap.names, room: heap.room_for_json() }
+        Asked { call: self, names: &heap.names, room: heap.room_for_json().for_arguments() }
     }
 }
 

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use super::class::{CharSet, escape};
 use super::node::{Assert, Case, Mode};
 use super::program::{One, PatternOp, Program};
+use crate::interrupt::Interrupt;
+use crate::value::ledger;
 
 /// No position yet.
 pub(super) const NONE: usize = usize::MAX;
@@ -54,6 +56,8 @@ pub(super) struct BacktrackState<'a> {
     /// Steps taken since [`State::begin`].
     pub(super) steps: u64,
     limit: u64,
+    /// The steps after which the host is asked again, or the limit if that comes before.
+    looks_up_at: u64,
     /// Where the previous match ended, for `\G`.
     previous: usize,
     whole: bool,
@@ -69,6 +73,7 @@ impl<'a> BacktrackState<'a> {
             frames: Vec::new(),
             steps: 0,
             limit: 0,
+            looks_up_at: 0,
             previous: 0,
             whole: false,
         }
@@ -78,6 +83,7 @@ impl<'a> BacktrackState<'a> {
     pub(super) fn begin(&mut self, limit: u64) {
         self.steps = 0;
         self.limit = limit;
+        self.looks_up_at = limit.min(Interrupt::FUEL);
     }
 
     /// The first match at or after `at`. `previous` is where the match before ended.
@@ -113,6 +119,7 @@ impl<'a> BacktrackState<'a> {
     }
 
     fn attempt(&mut self, at: usize) -> Result<bool, TooComplex> {
+        self.count(self.slots.len() as u64 / 16)?;
         self.slots.fill(NONE);
         self.frames.clear();
         let end = self.run(0, at, NONE)?;
@@ -125,7 +132,14 @@ impl<'a> BacktrackState<'a> {
 
     fn count(&mut self, steps: u64) -> Result<(), TooComplex> {
         self.steps += steps;
-        if self.steps > self.limit { Err(TooComplex) } else { Ok(()) }
+        if self.steps > self.looks_up_at { self.look_up() } else { Ok(()) }
+    }
+
+    /// Whether there may be more steps, which the host decides too where there are many.
+    #[cold]
+    fn look_up(&mut self) -> Result<(), TooComplex> {
+        self.looks_up_at = self.limit.min(self.steps.saturating_add(Interrupt::FUEL));
+        if self.steps > self.limit || !ledger::goes_on() { Err(TooComplex) } else { Ok(()) }
     }
 
     fn push(&mut self, frame: ChoicePoint) -> Result<(), TooComplex> {
@@ -326,6 +340,7 @@ impl<'a> BacktrackState<'a> {
     ) -> Result<bool, TooComplex> {
         let mut start = at;
         for width in 0..=max.unwrap_or(usize::MAX) {
+            self.count(1)?;
             if width >= min && self.run(op, start, at)?.is_some() {
                 return Ok(true);
             }
@@ -343,13 +358,14 @@ impl<'a> BacktrackState<'a> {
         let (Some(text), Some(rest)) = (self.text.get(from..to), self.text.get(at..)) else {
             return Ok(None);
         };
-        self.count(text.len() as u64 / 8)?;
         if case == Case::Exact {
+            self.count(text.len() as u64 / 8)?;
             return Ok(rest.starts_with(text).then(|| at + text.len()));
         }
         let mut chars = rest.chars();
         let mut end = at;
         for own in text.chars() {
+            self.count(1)?;
             match chars.next().filter(|other| same_letter(own, *other, case)) {
                 Some(other) => end += other.len_utf8(),
                 None => return Ok(None),

@@ -53,12 +53,11 @@ impl Linear {
         self.regex.memory_usage() + guarded
     }
 
-    /// Whether a search of so many bytes could take long: where its automaton has too many states to be kept, the library
+    /// Steps that a search of so many bytes takes at worst: where its automaton has too many states to be kept, the library
     /// follows every part of the pattern at every byte.
-    pub(super) fn is_heavy(&self, bytes: usize) -> bool {
+    pub(super) fn steps(&self, bytes: usize) -> usize {
         const PART_BYTES: usize = 32;
-        const STEPS: usize = 1 << 27;
-        (self.regex.memory_usage() / PART_BYTES).saturating_mul(bytes) > STEPS
+        (self.regex.memory_usage() / PART_BYTES).saturating_mul(bytes)
     }
 
     /// Searches of its pattern that end by themselves, and the bytes that were taken if they were made just now.
@@ -141,7 +140,7 @@ fn guarded(tree: &Hir) -> Option<lazy::Regex> {
             .unicode_word_boundary(true)
             .cache_capacity(CACHE_LIMIT)
             .skip_cache_capacity_check(true)
-            .minimum_cache_clear_count(Some(3))
+            .minimum_cache_clear_count(Some(super::search::GIVEN_UP_AFTER))
             .minimum_bytes_per_state(Some(lasting));
         dfa::Builder::new().configure(config).build_from_nfa(nfa).ok()
     };

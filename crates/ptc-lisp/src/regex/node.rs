@@ -89,7 +89,7 @@ impl Traits {
     pub(super) fn of(node: &PatternNode) -> Traits {
         let mut traits = Traits::default();
         traits.visit(node);
-        traits.overruns = overruns(node, false, false);
+        traits.overruns = overruns(node, false, false) || reads_far_on(node);
         traits
     }
 
@@ -177,6 +177,13 @@ impl PatternNode {
             PatternNode::Group { node, .. } | PatternNode::Atomic(node) => node.width(),
         }
     }
+}
+
+/// Whether a pattern with a bound may match much more than it must, so that it may read as far on for nothing.
+fn reads_far_on(node: &PatternNode) -> bool {
+    const FAR: usize = 256;
+    let (least, most) = node.width();
+    most.is_some_and(|most| most - least.min(most) > FAR)
 }
 
 /// Whether a search may read on without bound after it has seen a possible match: there is a loop

@@ -17,6 +17,15 @@ pub type MatchSpan = std::ops::Range<usize>;
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 64;
 
+/// Steps that the linear engine may take at worst, about ten milliseconds, without being watched.
+const UNGUARDED: usize = 1 << 22;
+/// Steps that it may take and bytes that it may read behind a match, and bytes of states that it makes, for a unit of work.
+const STEPS_PER_UNIT: u64 = 1 << 12;
+const BYTES_AHEAD_PER_UNIT: u64 = 64;
+const BYTES_MADE_PER_UNIT: usize = 16;
+/// How often its states are emptied before it gives up.
+pub(super) const GIVEN_UP_AFTER: usize = 3;
+
 /// Up to this many bytes a text is short.
 const SHORT: usize = 2_000;
 
@@ -34,6 +43,8 @@ pub struct Search<'a> {
     last: Option<MatchSpan>,
     /// Bytes that the linear engine may still read in vain; see [`Search::overdrawn`].
     credit: usize,
+    /// Steps that it may still take without being watched.
+    unguarded: usize,
     cost: u64,
 }
 
@@ -69,6 +80,7 @@ impl<'a> Search<'a> {
             cache: None,
             last: None,
             credit,
+            unguarded: UNGUARDED,
             cost: 1 + lines,
         }
     }
@@ -172,19 +184,38 @@ impl<'a> Search<'a> {
     /// Searches with the linear engine; `None` if it gives up.
     fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<Option<MatchSpan>> {
         let groups = groups && self.matcher.groups > 0;
+        let ahead = self.text.len() - at;
         let input = Input::new(self.text).range(at..).anchored(Anchored::No);
-        let found = if !linear.is_heavy(self.text.len() - at) {
+        let steps = linear.steps(ahead);
+        let mut unseen = ahead as u64 / BYTES_AHEAD_PER_UNIT;
+        let found = if self.may_take(steps) {
+            unseen = steps as u64 / STEPS_PER_UNIT;
             if groups { self.find_slots(linear, &input) } else { linear.search(&input) }
         } else {
             match self.find_guarded(linear, &input)? {
-                Some(span) if groups && linear.is_heavy(span.len()) => return None,
+                Some(span) if groups && !self.may_take(linear.steps(span.len())) => return None,
                 Some(span) if groups => self.find_slots(linear, &input.anchored(Anchored::Yes).range(span)),
                 found => found,
             }
         };
         let read = found.as_ref().map_or(self.text.len(), |found| found.end) - at;
         self.cost += 1 + (read / linear.bytes_per_unit) as u64;
+        if self.matcher.traits.overruns {
+            // It may have read to the end of the text to find less.
+            self.cost += unseen;
+        }
         Some(found)
+    }
+
+    /// Whether the linear engine may take so many steps, at worst, without an eye on what they are. A pattern that reads no
+    /// further than its matches reads a text once; for all others the steps of all searches count.
+    fn may_take(&mut self, steps: usize) -> bool {
+        let left = if self.matcher.traits.overruns { self.unguarded } else { UNGUARDED };
+        let may = steps <= left;
+        if may {
+            self.unguarded = left - steps;
+        }
+        may
     }
 
     /// The first match with its groups.
@@ -197,14 +228,20 @@ impl<'a> Search<'a> {
         Some(at(0)?..at(1)?)
     }
 
-    /// Searches for a match until that takes too long, which is `None`.
+    /// Searches for a match until that takes too long, which is `None`. What is made of the automaton is paid for: each of its
+    /// states takes time for all parts of the pattern.
     fn find_guarded(&mut self, linear: &Linear, input: &Input<'_>) -> Option<Option<MatchSpan>> {
         let (guarded, made) = linear.guarded(&self.matcher.node);
         self.matcher.note_made(made);
         let guarded = guarded?;
         let cache = self.cache.get_or_insert_with(|| Box::new(guarded.create_cache()));
-        let found = guarded.try_search(cache, input).ok()?;
-        Some(found.map(|found| found.range()))
+        let before = cache.memory_usage();
+        let found = guarded.try_search(cache, input);
+        // It is emptied where it is full, and a search that was given up has filled it several times.
+        let filled = cache.memory_usage().checked_sub(before).unwrap_or(before);
+        let times = if found.is_err() { GIVEN_UP_AFTER } else { 1 };
+        self.cost += (filled * times / BYTES_MADE_PER_UNIT) as u64;
+        Some(found.ok()?.map(|found| found.range()))
     }
 
     /// Searches with the backtracking engine, if it is at work; `None` if it is not, or gives up.
