@@ -466,6 +466,10 @@ fn is_numeric(text: &str) -> bool {
     text.trim().parse::<f64>().is_ok()
 }
 
+/// How text becomes a number.
+pub const PARSE: &str =
+    "turn text into a number first with parse-long or parse-double, or with bigdec for an exact decimal";
+
 /// The error for an operand that is not a number, with the likely fix.
 #[cold]
 pub fn not_a_number(value: &Value) -> Box<Signal> {
@@ -474,9 +478,7 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
     let hint = match value {
         Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
         Value::Str(text) if is_dated(text.as_str()) => COMPARE_TEXT,
-        Value::Str(text) if is_numeric(text.as_str()) => {
-            "turn text into a number first with parse-long or parse-double"
-        }
+        Value::Str(text) if is_numeric(text.as_str()) => PARSE,
         Value::Str(text) if Decimal::is_number_with_marks(text.as_str()) => {
             "keep what belongs to the number, then read it: (bigdec (str/replace s #\"[^0-9.-]\" \"\")) for money, \
              parse-double in place of bigdec for a float"

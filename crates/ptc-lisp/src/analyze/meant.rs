@@ -123,6 +123,11 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("minimum", "(apply min coll), or (min-by :key rows)"),
     ("percent percentage", "(* 100.0 (/ part whole))"),
     ("ratio divide", "(/ a b)"),
+    ("div int-div integer-divide", "(quot a b) for whole numbers, (/ a b) for the exact quotient"),
+    ("remainder", "(rem a b), or (mod a b), which has the sign of b"),
+    ("modulo modulus", "(mod a b)"),
+    ("ln", "(Math/log x)"),
+    ("log2", "(/ (Math/log x) (Math/log 2))"),
     ("**", "(Math/pow x n)"),
     (
         "parse-float parse-number parse-num to-float to-number to-double string->number str->double str->float",
@@ -173,10 +178,21 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("match", "(case x …), (cond …), or (re-find #\"…\" s) for text"),
     ("keyword->string keyword->str", "(name k)"),
     ("name->keyword string->keyword str->keyword", "(keyword s)"),
-    ("to-json json-encode json-stringify write-json ->json stringify dumps", "(json/generate-string x)"),
-    ("parse-json json-parse from-json read-json json-decode loads", "(json/parse-string s)"),
+    (
+        "to-json json-encode json-stringify JSON.stringify write-json ->json stringify dumps",
+        "(json/generate-string x)",
+    ),
+    ("parse-json JSON.parse json-parse from-json read-json json-decode loads", "(json/parse-string s)"),
     ("parse-csv read-csv csv-parse csv->maps csv->map csv-seq from-csv load-csv", CSV),
     ("uuid gen-uuid make-uuid", "(random-uuid)"),
+    (
+        "md5 md5-hex md5-hash",
+        "(format \"%032x\" (BigInteger. 1 (.digest (MessageDigest/getInstance \"MD5\") (.getBytes s))))",
+    ),
+    (
+        "sha256 sha-256 sha256-hex",
+        "(format \"%064x\" (BigInteger. 1 (.digest (MessageDigest/getInstance \"SHA-256\") (.getBytes s))))",
+    ),
     // Time.
     ("now current-time", "(Instant/now), or (System/currentTimeMillis) for milliseconds"),
     ("today current-date", "(LocalDate/now)"),
@@ -200,6 +216,11 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("gte ge", "(>= a b)"),
     ("lt", "(< a b)"),
     ("lte le", "(<= a b)"),
+    ("++", "(inc x) for one more, (str a b) or (concat a b) to join"),
+    ("--", "(dec x) for one less"),
+    ("+=", "(+ a b), whose result let, reduce or swap! keeps"),
+    ("compose", "(comp f g)"),
+    ("times repeat-times", "(dotimes [i n] …), or (repeatedly n f) for the results"),
     ("|> pipe", "(-> x f g), or (->> coll (map f) (filter pred))"),
     ("if-else ifelse iif", "(if test then else)"),
     ("do-while", "(loop [x start] (if test (recur next) x))"),
@@ -208,7 +229,11 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("!", "(not x)"),
     ("=== eq? eq equal equals equal?", "(= a b)"),
     ("switch", "(case x 1 … 2 … default)"),
-    ("except rescue", "(catch Exception e …) as the last part of try"),
+    ("rescue", "(catch Exception e …) as the last part of try"),
+    (
+        "except",
+        "(catch Exception e …) as the last part of try; (dissoc m k), (disj s x), (remove #{x} coll) leave something out",
+    ),
     ("call-tool invoke-tool use-tool run-tool", "(tool/name {:key value})"),
     ("print-table show-table", "(clojure.pprint/print-table rows)"),
     ("pprint pp pretty-print", "(clojure.pprint/pprint x)"),
@@ -355,6 +380,9 @@ const NAMESPACES: &[(&str, &str)] = &[
 /// Calls with a number of arguments that the function does not take but that of another language does.
 const ARITIES: &[(&str, usize, &str)] = &[
     ("round", 2, PLACES),
+    ("bigdec", 2, "(.setScale (bigdec x) places RoundingMode/HALF_UP)"),
+    ("count", 2, "(count (filter pred coll)), or (count x)"),
+    ("some?", 2, "(some pred coll), or (some? x), which is whether x is not nil"),
     ("any?", 2, "(some pred coll), or (boolean (some pred coll)) for true or false"),
     ("sum", 2, "(sum-by :key rows), or (+ a b)"),
     ("avg", 2, "(avg-by :key rows), or (avg [a b])"),
@@ -379,9 +407,11 @@ pub(super) fn name(name: &str) -> Option<String> {
     if let Some(input) = name.strip_prefix("data.") {
         return Some(format!("write data/{input}"));
     }
-    named(NAMES, name)
-        .map(|instead| format!("write {instead}"))
-        .or_else(|| named(ABSENT, name).map(str::to_owned))
+    let known = |name: &str| {
+        let instead = named(NAMES, name).map(|instead| format!("write {instead}"));
+        instead.or_else(|| named(ABSENT, name).map(str::to_owned))
+    };
+    known(name).or_else(|| known(&super::suggest::words(name).join("-")))
 }
 
 /// The hint for a class that does not exist, by its name without a package.

@@ -3,6 +3,7 @@
 use super::build::INTERNAL;
 use super::node::{Node, NodeKind};
 use super::{Analyzer, Result, malformed, wrong_count};
+use crate::builtins::exceptions;
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
@@ -277,19 +278,13 @@ impl Analyzer<'_> {
             let list = clause.as_list().unwrap_or_default();
             match (head(clause).as_deref(), list) {
                 (Some("catch"), [_, class, name, body @ ..]) => {
-                    let class = match &class.kind {
-                        crate::syntax::FormKind::Symbol(class) => {
-                            super::namespaces::simple_class(class).to_owned()
-                        }
-                        crate::syntax::FormKind::Keyword(class) => format!(":{class}"),
-                        _ => return Err(malformed("(catch Exception e …)", clause.span)),
-                    };
                     let Some(name) = name.as_symbol() else {
                         return Err(malformed(
                             "a name for the exception in (catch Exception e …)",
                             name.span,
                         ));
                     };
+                    let class = caught_class(class, clause.span)?;
                     let mark = self.scopes.current().open();
                     let local = self.scopes.current().declare(name);
                     let body = self.body(body, clause.span, false)?;
@@ -311,4 +306,19 @@ impl Analyzer<'_> {
         let node = super::node::TryNode { body, catches, finally };
         Ok(Node::new(NodeKind::Try(Box::new(node)), span))
     }
+}
+
+/// The class that a `catch` names.
+fn caught_class(form: &Form, span: Span) -> std::result::Result<String, Error> {
+    let class = match &form.kind {
+        FormKind::Symbol(class) => super::namespaces::simple_class(class).to_owned(),
+        FormKind::Keyword(class) => format!(":{class}"),
+        _ => return Err(malformed("(catch Exception e …)", span)),
+    };
+    if exceptions::can_be_caught(&class) {
+        return Ok(class);
+    }
+    let meant = super::suggest::closest(&class, exceptions::CLASSES.iter().copied()).unwrap_or("Exception");
+    let error = Error::new(ErrorKind::UnboundVar, format!("{class} is no class of exceptions")).at(form.span);
+    Err(error.hint(format!("write (catch {meant} e …); Exception takes every error that can be caught")))
 }

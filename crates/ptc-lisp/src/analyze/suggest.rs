@@ -40,7 +40,7 @@ fn mark(name: &str) -> Option<char> {
 }
 
 /// The words of a name in small letters: `sort-by`, `sort_by` and `sortBy` have the same two.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut small = false;
     for c in name.chars().take(64) {
@@ -142,6 +142,9 @@ fn dotted(undefined: &Undefined, near: &Near) -> Option<String> {
     if owner == "tool" {
         return crate::prelude::granted_as(&near.tools, part)
             .map(|tool| format!("write (tool/{tool} {{:name value}})"));
+    }
+    if registry().qualified(&format!("{owner}/{part}")).is_some() {
+        return Some(format!("write ({owner}/{part} …)"));
     }
     let is_owner = |name: &String| name == owner;
     if near.inputs.iter().any(is_owner) {

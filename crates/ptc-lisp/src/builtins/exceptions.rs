@@ -332,7 +332,7 @@ pub(crate) fn class_of(kind: ErrorKind) -> &'static str {
 }
 
 /// Every class that an exception can have.
-const CLASSES: &[&str] = &[
+pub(crate) const CLASSES: &[&str] = &[
     "Throwable",
     "Exception",
     "Error",
@@ -384,6 +384,40 @@ pub(super) fn parent(class: &str) -> Option<&'static str> {
         | "DateTimeException" => "RuntimeException",
         _ => return None,
     })
+}
+
+/// Classes of the JVM that programs may name in `catch` although nothing here throws them.
+const NEVER_THROWN: &[&str] = &[
+    "CancellationException",
+    "CloneNotSupportedException",
+    "ConcurrentModificationException",
+    "EOFException",
+    "ExecutionException",
+    "FileNotFoundException",
+    "IOException",
+    "InputMismatchException",
+    "JsonParseException",
+    "LinkageError",
+    "MalformedURLException",
+    "NegativeArraySizeException",
+    "OutOfMemoryError",
+    "ParseException",
+    "PatternSyntaxException",
+    "SecurityException",
+    "SocketTimeoutException",
+    "TimeoutException",
+    "URISyntaxException",
+    "UncheckedIOException",
+    "UnknownHostException",
+    "VirtualMachineError",
+];
+
+/// Whether `(catch class e …)` may name a class.
+pub(crate) fn can_be_caught(class: &str) -> bool {
+    /// What takes every exception, and what ClojureScript writes.
+    const ANY: &[&str] = &[":default", "Object", "IExceptionInfo", "js/Error", "js/Object"];
+    let simple = class.rsplit('.').next().unwrap_or(class);
+    ANY.contains(&simple) || class_named(simple).is_some() || NEVER_THROWN.contains(&simple)
 }
 
 /// Whether `(catch class e …)` takes this exception.

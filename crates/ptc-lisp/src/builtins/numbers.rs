@@ -329,7 +329,10 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
         let message = format!("expected a number, got {}", only.type_name());
         let error = Error::new(ErrorKind::Type, message);
         return Err(error
-            .hint("for the elements of a collection write (apply max coll) or (apply min coll)")
+            .hint(
+                "for the elements of a collection write (apply max coll) or (apply min coll), for rows (max-by :key rows) or \
+                 (min-by :key rows)",
+            )
             .into());
     }
     heap.work(args.len() + args.iter().map(arith::words).sum::<usize>())?;

@@ -171,6 +171,12 @@ impl Pure {
     }
 }
 
+/// Whether a function takes any number of arguments and is a fold of two.
+pub(super) fn folds_arguments(function: &Value) -> bool {
+    const FOLDING: &[&str] = &["clojure.core/+", "clojure.core/max", "clojure.core/min", "clojure.core/*"];
+    matches!(function, Value::Builtin(id) if FOLDING.contains(&registry().get(*id).name))
+}
+
 /// A function of two arguments that natives can fold with.
 pub(super) enum Fold {
     Sum,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::known::{FieldLookup, ItemWalk, Known, size};
 use super::maps::ENTRY;
 use super::pipeline::is_worth;
-use super::pure::Fold;
+use super::pure::{Fold, folds_arguments};
 use super::unary::Unary;
 use super::vectors::BODY;
 use super::{Builtin, NativeFn, eager, native, prims, update};
@@ -24,6 +24,7 @@ pub(super) const NOT_FOR_ME: Value = Value::Unbound;
 
 /// The shortcuts, by name of the function.
 static SHORTCUTS: &[(&str, NativeFn)] = &[
+    ("clojure.core/apply", apply),
     ("clojure.core/every?", every),
     ("clojure.core/filter", filter),
     ("clojure.core/filterv", filterv),
@@ -374,6 +375,15 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
     folded(heap, &mut fold, init, &walk, from)
 }
 
+/// `apply` of a function that folds its arguments, to two or more items.
+fn apply(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let [function, coll] = &args[..] else { return Ok(NOT_FOR_ME) };
+    if !folds_arguments(function) || size(coll).is_none_or(|count| count < 2) {
+        return Ok(NOT_FOR_ME);
+    }
+    reduce(heap, args)
+}
+
 /// A fold over the items from one on. All of them are paid for; between blocks of them the host is asked whether to go on.
 fn folded(heap: &mut Heap, fold: &mut Fold, init: Value, walk: &ItemWalk<'_>, from: usize) -> Res {
     const BLOCK: usize = Interrupt::FUEL as usize;
@@ -471,6 +481,13 @@ mod tests {
             ("(reduce + [nil])", "nil"),
             ("(reduce + 1 [:a])", "error: type_error"),
             ("(reduce + (map :n [{:n 1} {:n 2}]))", "3"),
+            ("(map #(apply + %) [[1 2] '(1 2.5) [] [3] [1 2 3M]])", "(3 3.5 0 3 6M)"),
+            (
+                "[(apply max [3 9 2]) (apply min (range 3 9)) (apply * (range 1 25))]",
+                "[9 3 620448401733239439360000]",
+            ),
+            ("(apply + [:a 1])", "error: type_error"),
+            ("(apply max [1 ##NaN 2])", "##NaN"),
             ("(reduce (fn [sum x] (+ sum (* 2 x))) 0 (range 20))", "380"),
             ("(reduce (fn [best x] (if (> x best) x best)) (mapv #(mod (* 7 %) 13) (range 20)))", "12"),
             ("(reduce (fn [sum x] (if (> x 3) (reduced sum) (+ sum x))) 0 (range 20))", "6"),

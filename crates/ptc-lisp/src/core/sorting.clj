@@ -48,10 +48,14 @@
     (and (fn? coll) (coll? comp))
     (prim/illegal "the comparator comes before the collection, but got them swapped"
                   (if by-key? "write (sort-by keyfn > coll)" "write (sort > coll)"))
+    (and (keyword? comp) (not by-key?))
+    (prim/illegal (str "the comparator must be a function of two arguments, got " (prim/excerpt (pr-str comp)))
+                  (str "write (sort-by " (prim/excerpt (pr-str comp)) " coll), or (sort-by "
+                       (prim/excerpt (pr-str comp)) " > coll) for descending order"))
     (or (keyword? comp) (and (nil? comp) by-key?))
     (prim/illegal (str "the comparator must be a function of two arguments, got " (prim/excerpt (pr-str comp)))
-                  (str "use > or (fn [a b] (compare b a)) for descending order"
-                       (if by-key? (str "; for a second key write (sort-by (juxt :key " (prim/excerpt (pr-str comp)) ") coll)") "")))))
+                  (str "use > or (fn [a b] (compare b a)) for descending order; for a second key write (sort-by (juxt :key "
+                       (prim/excerpt (pr-str comp)) ") coll)"))))
 
 ;; Sorts a vector by a comparator. It is only ever asked whether a later element comes before an
 ;; earlier one: that keeps the sort stable and needs one call per comparison.

@@ -1,6 +1,7 @@
 //! What helps where a function of the library got a value of the wrong kind: arguments that stand in each other's place, a
 //! collection in place of its elements, text in place of a number, an atom in place of its value.
 
+use crate::arith::PARSE;
 use crate::builtins::{Entry, registry};
 
 /// The function of the program for one that only the library can name: `partition-by` for `partition-by-eager`.
@@ -22,6 +23,9 @@ pub(super) fn for_type_error(entry: &Entry, message: &str) -> Option<String> {
     }
     if message.ends_with(" must be a number, got string") {
         return Some(PARSE.to_owned());
+    }
+    if message.ends_with(" must be a date or time, got string") {
+        return Some(PARSE_DATE.to_owned());
     }
     if entry.local == ".length" && message.contains(" does not have this method") {
         return Some("write (count coll)".to_owned());
@@ -67,8 +71,8 @@ pub(super) fn for_operator(name: &str, message: &str) -> Option<String> {
     in_place_of_number(name, message.strip_prefix("expected a number, got ")?)
 }
 
-/// How text becomes a number.
-const PARSE: &str = "turn text into a number first with parse-long or parse-double";
+/// How text becomes a date or a time.
+const PARSE_DATE: &str = "turn text into a date or a time first: (LocalDate/parse s), (LocalDateTime/parse s) or (Instant/parse s)";
 
 fn is_collection(kind: &str) -> bool {
     matches!(kind, "vector" | "list" | "set" | "sorted set")
@@ -83,6 +87,7 @@ fn in_place_of_number(name: &str, got: &str) -> Option<String> {
         "max" | "min" if is_collection(got) || got == "map" => Some(format!(
             "for the elements of a collection write (apply {name} coll), for rows ({name}-by :key rows)"
         )),
+        "+" if matches!(got, "keyword" | "map") => Some("for rows write (sum-by :key rows)".to_owned()),
         "+" | "*" if is_collection(got) => {
             Some(format!("use (reduce {name} coll) for the elements of a collection"))
         }
@@ -127,6 +132,15 @@ fn in_place_of_collection(entry: &Entry, got: &str) -> Option<String> {
             Some("the keys are a vector: write (select-keys m [:a :b])".to_owned())
         }
         ("sort", "keyword") => Some("write (sort-by :key coll)".to_owned()),
+        ("sort-by", "keyword") => Some(
+            "the arguments look swapped: write (sort-by keyfn coll), or (sort-by keyfn > coll) for descending order"
+                .to_owned(),
+        ),
+        ("map" | "mapv", "keyword") => Some(
+            "the arguments look swapped: write (map f coll); for several keys (map (juxt :a :b) coll), or \
+             (map #(select-keys % [:a :b]) coll) for maps of them"
+                .to_owned(),
+        ),
         ("reduce", _) if got != "function" => {
             Some("the collection comes last: write (reduce f init coll)".to_owned())
         }

@@ -458,7 +458,11 @@ impl Machine {
         match self.blamed() {
             Some(id) => {
                 let plural = if n == 1 { "" } else { "s" };
-                error.hint(format!("{} calls it with {n} argument{plural}", registry().get(id).local))
+                let calls = format!("{} calls it with {n} argument{plural}", registry().get(id).local);
+                let takes_none = function.name.is_none() && words == ["0"];
+                let placed =
+                    if takes_none { ", which is % in #(… % …) and x in (fn [x] …)" } else { "" };
+                error.hint(calls + placed)
             }
             None => error,
         }

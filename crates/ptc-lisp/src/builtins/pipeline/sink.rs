@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::known::Known;
-use super::super::pure::Fold;
-use super::super::registry;
+use super::super::pure::{Fold, folds_arguments};
 use super::super::vectors::BODY;
 use super::batch::{Batch, BatchKind};
 use super::{PipelineCall, PipelinePart, is_worth, known};
@@ -112,9 +111,6 @@ struct Groups {
     shape: Shape,
 }
 
-/// Functions of any number of arguments that are folds of two.
-const FOLDING: &[&str] = &["clojure.core/*", "clojure.core/+", "clojure.core/max", "clojure.core/min"];
-
 impl Sink {
     /// The end that a call makes of its items: `exact` if it is known how many there will be, all of them out
     /// of containers of this shape.
@@ -154,8 +150,7 @@ impl Sink {
             (PipelinePart::Reduce, [_, init, _]) => Goal::Fold(fold()?, Some(init.clone())),
             (PipelinePart::Reduce, _) => Goal::Fold(fold()?, None),
             (PipelinePart::Apply, _) => {
-                let Value::Builtin(id) = function()? else { return None };
-                FOLDING.contains(&registry().get(*id).name).then_some(())?;
+                folds_arguments(function()?).then_some(())?;
                 Goal::Apply(fold()?, None, 0)
             }
             (PipelinePart::Set, _) => Goal::Set(DistinctKeys::default()),
