@@ -292,7 +292,7 @@ impl Maker<'_> {
             Value::Kw(name) | Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
                 Json::String(self.copy(self.names.text(*name))?)
             }
-            Value::Time(time) => Json::String(self.copy(&time.to_string())?),
+            Value::Time(time) => Json::String(self.copy(&time.json_text())?),
             _ => Json::String(self.text(value)?),
         })
     }

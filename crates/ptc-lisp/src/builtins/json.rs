@@ -323,6 +323,10 @@ mod tests {
                 r#"(json/generate-string {(LocalDate/parse "2025-01-01") 1, true 2, nil 3, 1.5 4})"#,
                 r#""{\"1.5\":4,\"2025-01-01\":1,\"nil\":3,\"true\":2}""#,
             ),
+            (
+                r#"(json/generate-string {:at #inst "2025-01-01T10:00:00.250Z" #inst "2025-01-02" (Instant/EPOCH)})"#,
+                r#""{\"2025-01-02T00:00:00Z\":\"1970-01-01T00:00:00Z\",\"at\":\"2025-01-01T10:00:00.250Z\"}""#,
+            ),
             (r#"(json/generate-string ##Inf)"#, "error: type_error"),
             (r#"(json/generate-string {:a 1 "a" 2})"#, "error: type_error"),
             (r#"(json/write-str {1 :x "1" :y})"#, "error: type_error"),

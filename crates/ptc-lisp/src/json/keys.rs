@@ -15,7 +15,7 @@ pub(crate) fn text<'k>(key: &'k Value, names: &'k Names) -> Option<Cow<'k, str>>
         Value::Kw(name) | Value::Sym(name) => names.text(*name).into(),
         Value::Int(int) => int.to_string().into(),
         Value::Decimal(decimal) => decimal.to_string().into(),
-        Value::Time(time) => time.to_string().into(),
+        Value::Time(time) => time.json_text().into(),
         _ => return None,
     })
 }

@@ -243,7 +243,7 @@ impl Visitor for JsonWriter<'_> {
             }
             Value::Float(float) => self.float(*float)?,
             Value::Str(text) => self.string(text.as_str())?,
-            Value::Time(time) => self.string(&time.to_string())?,
+            Value::Time(time) => self.string(&time.json_text())?,
             Value::Kw(name) | Value::Sym(name) => {
                 self.string(self.names.text(*name))?;
             }

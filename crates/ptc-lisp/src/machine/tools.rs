@@ -260,7 +260,7 @@ impl Plain<'_> {
     fn scalar(&mut self, value: &Value) -> Res {
         let value = match value {
             Value::Kw(name) | Value::Sym(name) => Value::str(self.heap.names.text(*name)),
-            Value::Time(time) => Value::string(time.to_string()),
+            Value::Time(time) => Value::string(time.json_text()),
             other => other.clone(),
         };
         let text = value.as_str().map_or(0, |text| 2 + text.len());

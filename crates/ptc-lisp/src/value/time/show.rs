@@ -25,6 +25,14 @@ impl Time {
             _ => format!("\"{self}\""),
         }
     }
+
+    /// The text in JSON: that of `str`, and for a `java.util.Date`, which `str` shows as people say it, that of its instant.
+    pub fn json_text(&self) -> String {
+        match self {
+            Time::JavaDate(instant) => instant_text(*instant),
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Time {
