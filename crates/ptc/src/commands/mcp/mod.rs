@@ -263,6 +263,8 @@ async fn start_upstreams(
                 .map(|fault| format!("upstream '{}' cannot be used: {fault}; it is tried again", state.name)),
         );
     }
+    // Nobody hears the log before the server serves.
+    notes.extend(runtime.pin_warnings());
     if config.pins.is_some_and(|pins| pins.policy == PinPolicy::Refuse) {
         let changed: Vec<_> = runtime.states().into_iter().flat_map(|state| state.differences).collect();
         if !changed.is_empty() {
