@@ -66,9 +66,12 @@ const COMMON: &[&str] = &[
     "http-metrics",
 ];
 
+/// What stands below the help that has only some settings.
+const MORE: &str =
+    "These are the settings that are changed most; `ptc mcp --help-all` shows all of them.\n\n";
+
 const AFTER_HELP: &str = "\
-These are the settings that are changed most; `ptc mcp --help-all` shows all of them. Every flag has a variable:
---max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. `ptc docs mcp-options` lists them.
+Every flag has a variable: --max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. `ptc docs mcp-options` lists them.
 
 Examples:
   ptc mcp
@@ -97,7 +100,7 @@ fn declared(command: clap::Command, shown: impl Fn(&Setting) -> bool) -> clap::C
     });
     command
         .about("Serve PTC-Lisp to MCP clients, over stdio or HTTP")
-        .after_help(AFTER_HELP)
+        .after_help(format!("{MORE}{AFTER_HELP}"))
         .arg(
             Arg::new("print-config")
                 .long("print-config")
@@ -154,8 +157,8 @@ impl clap::FromArgMatches for McpArgs {
 /// Runs the command.
 pub fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     if args.help_all {
-        let help =
-            declared(clap::Command::default().name("ptc mcp"), |_| true).render_long_help().to_string();
+        let command = declared(clap::Command::default().name("ptc mcp"), |_| true);
+        let help = command.after_help(AFTER_HELP).render_long_help().to_string();
         ignore_closed_pipe(terminal::page(&help))?;
         return Ok(Outcome::Done);
     }
