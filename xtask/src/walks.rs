@@ -1,9 +1,12 @@
 //! Values are walked in one place (`crates/ptc-lisp/src/value/walk.rs`), which knows how deep they nest, that they
 //! share their parts and that they may hold themselves. A function over values that calls itself, alone or through
-//! others of its file, is such a walk written anew, and is refused unless it stands in [`KNOWN`].
+//! others, or that keeps a stack of its own in a loop, is such a walk written anew, and is refused unless it stands in
+//! [`KNOWN`].
 //!
-//! Calls are found by name: a method of `self` in the same type, other methods and functions in the same file, a
-//! function that is imported or stands behind a module's name in the other files.
+//! A function is one over values if its parameters, its type variables or those of its `impl` name a type that holds
+//! values, or if it takes a value apart by a pattern. Calls are found by name: a method of `self` in the same type or trait,
+//! other methods and functions in the same file, a function that is imported or stands behind a module's name in the other
+//! files, and methods there of types that are imported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,49 +14,64 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use syn::visit::Visit;
 
+use functions::{Call, Collect, Function, Imports, is_test};
+
+mod functions;
+
 /// What is checked.
 const SOURCES: &str = "crates/ptc-lisp/src";
 
-/// Types by which a function is one over values.
-const VALUES: &[&str] = &[
-    "Value",
-    "Items",
-    "VecObj",
-    "SeqObj",
-    "ConsObj",
-    "LazyObj",
-    "SetObj",
-    "SortedObj",
-    "CellObj",
-    "ExObj",
-    "Closure",
-];
-
-/// Functions that may call themselves: their file, their names, and why they are none of these walks.
+/// Functions that may call themselves or keep a stack: their file, their names, and why they are none of these walks.
 const KNOWN: &[(&str, &[&str], &str)] = &[
     ("builtins/access.rs", &["count_of"], "a transient holds no transient"),
     ("builtins/access.rs", &["rest_of"], "a realised sequence is not lazy"),
     ("builtins/arrays.rs", &["nested"], "a level for each argument"),
-    ("builtins/known.rs", &["of"], "looks at functions inside a `juxt`, and at none inside those"),
+    (
+        "builtins/expr.rs",
+        &["eval", "evaluated", "test"],
+        "the body of a function, no deeper than source text",
+    ),
+    (
+        "builtins/known.rs",
+        &["apply", "of", "test"],
+        "looks at functions inside a `juxt`, and at none inside those",
+    ),
     ("builtins/lookup.rs", &["find"], "a transient holds no transient"),
     ("builtins/maps.rs", &["contains"], "a transient holds no transient"),
+    ("builtins/pipeline/mod.rs", &["attempt", "run"], "the plan's `run`, not its own"),
     (
         "builtins/pprint.rs",
         &["items", "map", "value"],
         "values that are realised nest to MAX_DEPTH; fuel and memory",
     ),
-    ("builtins/shapes.rs", &["open_children"], "an explicit stack of its own, counted"),
+    ("builtins/pure.rs", &["apply", "test"], "the body of a function, no deeper than source text"),
+    (
+        "builtins/seqs.rs",
+        &["flatten"],
+        "a stack of its own over sequences, which were realised and nest to MAX_DEPTH; fuel for each item",
+    ),
+    ("builtins/shapes.rs", &["add", "map"], "`add` of the histogram, `map` of iterators"),
+    (
+        "builtins/shapes.rs",
+        &["open_children", "paths"],
+        "a stack of its own, to MAX_PATH_VALUES values and as deep as it is asked for",
+    ),
+    ("builtins/update.rs", &["apply"], "`apply` of a known function, not its own"),
     ("builtins/update.rs", &["place"], "a level for each key of a short path"),
+    ("dump/json.rs", &["fields"], "JSON, which was a value or is read to DEEPEST"),
     ("dump/read.rs", &["all", "each_body"], "constants of code, no deeper than source text"),
+    ("dump/read_values.rs", &["array", "items"], "counts levels to DEEPEST"),
     (
         "dump/write_values.rs",
         &[
             "closure",
             "cons",
+            "entries",
             "exception",
             "items",
             "key",
             "lazy",
+            "map",
             "other",
             "seq",
             "set",
@@ -70,7 +88,9 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "from a branch to the one that waits for it; looks into no value",
     ),
     ("edn.rs", &["with_meta"], "forms, which the reader bounds"),
+    ("heap.rs", &["display", "printed"], "the printer's, which walk with value/walk.rs"),
     ("heap.rs", &["seq"], "a realised sequence is not lazy"),
+    ("machine/call.rs", &["invoke"], "once, for what a var names, which is none"),
     ("machine/history.rs", &["cut", "entries"], "goes into one part of each level, to DEEPEST"),
     (
         "machine/signals.rs",
@@ -80,7 +100,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("prelude/constants.rs", &["each", "frozen"], "what was measured with `extent` nests to DEEPEST"),
     (
         "value/equal.rs",
-        &["find", "has", "same", "same_items", "same_parts", "same_sorted", "same_sorted_map"],
+        &["find", "has", "same", "same_items", "same_maps", "same_parts", "same_sorted", "same_sorted_map"],
         "two values at once; the Meter counts steps and levels",
     ),
     (
@@ -89,9 +109,12 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "counts steps and levels, and hashes shared parts once",
     ),
     ("value/items.rs", &["next", "next_in_chain"], "a chain ends in something that is none"),
+    ("value/layout.rs", &["position", "position_by", "push"], "looks for a key in a table"),
+    ("value/map.rs", &["include"], "asks the body, not its parts"),
+    ("value/map/reading.rs", &["get", "position"], "looks for a key in a table"),
     (
         "value/mod.rs",
-        &["as_str", "clone", "meta", "shape", "shared", "type_name"],
+        &["as_str", "clone", "include", "meta", "shape", "shared", "type_name"],
         "asks the body, not its parts",
     ),
     ("value/order.rs", &["compare_numbers"], "swaps its arguments once"),
@@ -100,7 +123,15 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["compare_vectors", "compare_within"],
         "two values at once; the Meter counts steps and levels",
     ),
+    (
+        "value/print.rs",
+        &["cell", "enter", "is_simple", "opaque"],
+        "visits of value/walk.rs; for what a cell holds there is another walk, which goes into no cell",
+    ),
     ("value/seq.rs", &["shape"], "a realised sequence is not lazy"),
+    ("value/table.rs", &["get", "get_mut", "position"], "looks for a key in a layout"),
+    ("value/walk.rs", &["walk"], "it is the walk"),
+    ("view.rs", &["key_text", "opaque", "text"], "the printer's, which walks with value/walk.rs"),
     (
         "view.rs",
         &["entry", "map", "part", "value"],
@@ -113,22 +144,20 @@ pub fn check(root: &Path) -> Result<()> {
     let sources = root.join(SOURCES);
     let mut files = BTreeMap::new();
     read(&sources, &sources, &mut files)?;
-    let found = recursive(&files)?;
+    let found = walks(&files)?;
     let known = KNOWN.iter().flat_map(|(file, names, _)| names.iter().map(move |name| (*file, *name)));
     let known: BTreeSet<(&str, &str)> = known.collect();
     let mut faults = Vec::new();
     for (file, name) in &found {
         if !known.contains(&(file.as_str(), name.as_str())) {
             faults.push(format!(
-                "{SOURCES}/{file}: `{name}` walks values by calling itself: use value/walk.rs"
+                "{SOURCES}/{file}: `{name}` walks values by calling itself or with a stack of its own: use value/walk.rs"
             ));
         }
     }
     for (file, name) in known {
         if !found.contains(&(file.to_owned(), name.to_owned())) {
-            faults.push(format!(
-                "xtask/src/walks.rs: `{name}` of {file} does not call itself any more: forget it"
-            ));
+            faults.push(format!("xtask/src/walks.rs: `{name}` of {file} is no walk any more: forget it"));
         }
     }
     if !faults.is_empty() {
@@ -151,35 +180,8 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Res
     Ok(())
 }
 
-/// A function of the crate.
-struct Function {
-    file: String,
-    /// The type whose method it is; empty for a free function.
-    owner: String,
-    name: String,
-    over_values: bool,
-    calls: BTreeSet<Call>,
-    /// Names that the file imports.
-    imports: BTreeSet<String>,
-}
-
-/// A call, as far as its text says what is called.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Call {
-    /// `self.name(…)`, `Self::name(…)`
-    Own(String),
-    /// `x.name(…)`
-    Method(String),
-    /// `Type::name(…)`
-    Of(String, String),
-    /// `name(…)`, or `name` given to another function.
-    Free(String),
-    /// `module::name(…)`
-    In(String, String),
-}
-
-/// The functions over values that call themselves, by file and name.
-fn recursive(files: &BTreeMap<String, String>) -> Result<BTreeSet<(String, String)>> {
+/// The functions over values that call themselves or keep a stack, by file and name.
+fn walks(files: &BTreeMap<String, String>) -> Result<BTreeSet<(String, String)>> {
     let mut trees = BTreeMap::new();
     for (file, text) in files {
         let tree = syn::parse_file(text).with_context(|| format!("{file} cannot be read"))?;
@@ -190,14 +192,18 @@ fn recursive(files: &BTreeMap<String, String>) -> Result<BTreeSet<(String, Strin
     for (file, tree) in trees.iter().filter(|(file, _)| !tests.contains(*file)) {
         let mut imports = Imports::default();
         imports.visit_file(tree);
-        let mut collect =
-            Collect { file, owner: String::new(), imports: &imports.0, functions: &mut functions };
+        let mut collect = Collect::new(file, &imports, &mut functions);
         collect.visit_file(tree);
     }
-    let edges: Vec<Vec<usize>> = functions.iter().map(|function| called(function, &functions)).collect();
+    let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, function) in functions.iter().enumerate() {
+        named.entry(&function.name).or_default().push(at);
+    }
+    let edges = functions.iter().map(|function| called(function, &functions, &named));
+    let edges: Vec<Vec<usize>> = edges.collect();
     let mut found = BTreeSet::new();
     for (at, function) in functions.iter().enumerate() {
-        if reaches(at, at, &edges, &functions) {
+        if function.over_values && function.keeps_stack || reaches(at, at, &edges, &functions) {
             found.insert((function.file.clone(), function.name.clone()));
         }
     }
@@ -218,46 +224,40 @@ fn test_files(file: &str, tree: &syn::File) -> Vec<String> {
     modules.map(|module| folder.join(format!("{}.rs", module.ident)).to_string_lossy().into_owned()).collect()
 }
 
-fn is_test(attrs: &[syn::Attribute]) -> bool {
-    attrs.iter().any(|attr| {
-        attr.path().is_ident("test")
-            || (attr.path().is_ident("cfg")
-                && attr.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test")))
-    })
-}
-
-/// The functions that a call may mean.
-fn called(function: &Function, functions: &[Function]) -> Vec<usize> {
-    let matching = |wanted: &dyn Fn(&Function) -> bool| -> Vec<usize> {
-        (0..functions.len()).filter(|at| wanted(&functions[*at])).collect()
+/// The functions that a call may mean. `named` are those of each name.
+fn called(function: &Function, functions: &[Function], named: &BTreeMap<&str, Vec<usize>>) -> Vec<usize> {
+    let matching = |name: &str, wanted: &dyn Fn(&Function) -> bool| -> Vec<usize> {
+        let all = named.get(name).into_iter().flatten();
+        all.copied().filter(|at| wanted(&functions[*at])).collect()
     };
     let here = |other: &Function| other.file == function.file;
     let mut found = Vec::new();
     for call in &function.calls {
         found.extend(match call {
             Call::Own(name) => {
-                matching(&|other| here(other) && other.name == *name && other.owner == function.owner)
+                let same = |other: &Function| {
+                    other.owner == function.owner
+                        || other.of_trait.is_some() && other.of_trait == function.of_trait
+                };
+                matching(name, &|other| here(other) && same(other))
             }
             Call::Method(name) => {
-                let of_value = |other: &Function| VALUES.contains(&other.owner.as_str());
-                matching(&|other| here(other) && other.name == *name && of_value(other))
+                let is_method = |other: &Function| !other.owner.is_empty() && other.over_values;
+                let known = |other: &Function| here(other) || function.imports.contains(&other.owner);
+                matching(name, &|other| is_method(other) && known(other))
             }
-            Call::Of(owner, name) => {
-                matching(&|other| here(other) && other.name == *name && other.owner == *owner)
-            }
+            Call::Of(owner, name) => matching(name, &|other| here(other) && other.owner == *owner),
             Call::Free(name) => {
-                let free = |other: &Function| other.name == *name && other.owner.is_empty();
-                match matching(&|other| here(other) && free(other)) {
-                    none if none.is_empty() && function.imports.contains(name) => matching(&free),
+                let free = |other: &Function| other.owner.is_empty();
+                match matching(name, &|other| here(other) && free(other)) {
+                    none if none.is_empty() && function.imports.contains(name) => matching(name, &free),
                     near => near,
                 }
             }
             Call::In(module, name) => {
                 let [file, folder] = [format!("{module}.rs"), format!("{module}/mod.rs")];
                 let inside = |other: &Function| other.file.ends_with(&file) || other.file.ends_with(&folder);
-                matching(&|other| {
-                    !here(other) && other.owner.is_empty() && other.name == *name && inside(other)
-                })
+                matching(name, &|other| !here(other) && other.owner.is_empty() && inside(other))
             }
         });
     }
@@ -281,166 +281,5 @@ fn reaches(from: usize, to: usize, edges: &[Vec<usize>], functions: &[Function])
     false
 }
 
-/// Collects the functions of a file.
-struct Collect<'a> {
-    file: &'a str,
-    owner: String,
-    imports: &'a BTreeSet<String>,
-    functions: &'a mut Vec<Function>,
-}
-
-impl Collect<'_> {
-    fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        let mut types = Names::default();
-        signature.inputs.iter().for_each(|input| types.visit_fn_arg(input));
-        let mut bound = Bound::default();
-        signature.inputs.iter().for_each(|input| bound.visit_fn_arg(input));
-        bound.visit_block(block);
-        let mut calls = Calls { found: BTreeSet::new(), bound: bound.0 };
-        calls.visit_block(block);
-        self.functions.push(Function {
-            file: self.file.to_owned(),
-            owner: self.owner.clone(),
-            name: signature.ident.to_string(),
-            over_values: VALUES.iter().any(|value| types.0.contains(*value) || self.owner == *value),
-            calls: calls.found,
-            imports: self.imports.clone(),
-        });
-    }
-}
-
-impl<'ast> Visit<'ast> for Collect<'_> {
-    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        if !is_test(&module.attrs) {
-            syn::visit::visit_item_mod(self, module);
-        }
-    }
-
-    fn visit_item_impl(&mut self, block: &'ast syn::ItemImpl) {
-        let mut names = Names::default();
-        names.visit_type(&block.self_ty);
-        self.owner = names.1;
-        syn::visit::visit_item_impl(self, block);
-        self.owner.clear();
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        if !is_test(&function.attrs) {
-            self.function(&function.sig, &function.block);
-        }
-    }
-
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        if !is_test(&function.attrs) {
-            let owner = std::mem::take(&mut self.owner);
-            self.function(&function.sig, &function.block);
-            syn::visit::visit_item_fn(self, function);
-            self.owner = owner;
-        }
-    }
-}
-
-/// The names in a type, and the first of them.
-#[derive(Default)]
-struct Names(BTreeSet<String>, String);
-
-impl<'ast> Visit<'ast> for Names {
-    fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
-        let name = segment.ident.to_string();
-        if self.1.is_empty() {
-            self.1.clone_from(&name);
-        }
-        self.0.insert(name);
-        syn::visit::visit_path_segment(self, segment);
-    }
-}
-
-/// Names that `use` brings into a file.
-#[derive(Default)]
-struct Imports(BTreeSet<String>);
-
-impl<'ast> Visit<'ast> for Imports {
-    fn visit_use_name(&mut self, name: &'ast syn::UseName) {
-        self.0.insert(name.ident.to_string());
-    }
-}
-
-/// Names of parameters and variables.
-#[derive(Default)]
-struct Bound(BTreeSet<String>);
-
-impl<'ast> Visit<'ast> for Bound {
-    fn visit_pat_ident(&mut self, name: &'ast syn::PatIdent) {
-        self.0.insert(name.ident.to_string());
-        syn::visit::visit_pat_ident(self, name);
-    }
-}
-
-/// The calls in a body, closures included, functions inside it not.
-struct Calls {
-    found: BTreeSet<Call>,
-    bound: BTreeSet<String>,
-}
-
-impl<'ast> Visit<'ast> for Calls {
-    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        let name = call.method.to_string();
-        let own = matches!(&*call.receiver, syn::Expr::Path(path) if path.path.is_ident("self"));
-        self.found.insert(if own { Call::Own(name) } else { Call::Method(name) });
-        syn::visit::visit_expr_method_call(self, call);
-    }
-
-    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
-        let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        let is_type = |name: &str| name.starts_with(char::is_uppercase);
-        match names.as_slice() {
-            [.., owner, name] if owner == "Self" => self.found.insert(Call::Own(name.clone())),
-            [.., owner, name] if is_type(owner) => self.found.insert(Call::Of(owner.clone(), name.clone())),
-            [.., module, name] => self.found.insert(Call::In(module.clone(), name.clone())),
-            [name] if !is_type(name) && !self.bound.contains(name) => {
-                self.found.insert(Call::Free(name.clone()))
-            }
-            _ => false,
-        };
-    }
-
-    fn visit_item(&mut self, _: &'ast syn::Item) {}
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(text: &str) -> Vec<String> {
-        let files = BTreeMap::from([("some.rs".to_owned(), text.to_owned())]);
-        recursive(&files).expect("it is Rust").into_iter().map(|(_, name)| name).collect()
-    }
-
-    #[test]
-    fn a_function_over_values_that_calls_itself_is_found() {
-        let alone = "fn count(value: &Value) -> usize { match value { Value::Vec(b) => b.iter().map(count).sum(), _ => 1 } }";
-        assert_eq!(found(alone), ["count"]);
-        let through = "impl Count { fn value(&mut self, value: &Value) { self.all(value) } \
-                       fn all(&mut self, value: &Value) { for item in items(value) { self.value(&item) } } }";
-        assert_eq!(found(through), ["all", "value"]);
-        let closure = "fn walk(items: &mut Items) { items.each(|item| walk(item)) }";
-        assert_eq!(found(closure), ["walk"]);
-    }
-
-    #[test]
-    fn other_functions_are_not() {
-        let other = "fn depth(form: &Form) -> usize { form.parts().map(depth).max() }";
-        let flat = "fn first(value: &Value) { second(value) } fn second(value: &Value) { value.clone(); }";
-        let same_name = "impl A { fn of(value: &Value) { B::of(value) } } impl B { fn of(value: &Value) {} }";
-        let tests = "#[cfg(test)] mod tests { fn count(value: &Value) { count(value) } }";
-        for text in [other, flat, same_name, tests] {
-            assert_eq!(found(text), Vec::<String>::new(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_sources_have_only_the_known_walks() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-        check(root).expect("no other walk");
-    }
-}
+mod tests;

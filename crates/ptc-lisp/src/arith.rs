@@ -22,8 +22,8 @@ use crate::exact::Exact;
 use crate::float;
 use crate::ratio::{self, Fraction};
 use crate::signal::{Res, Signal, raise};
-use crate::value::Value;
 use crate::value::order::compare_as_floats;
+use crate::value::{Value, ledger};
 
 /// The longest integer in bits; about 300,000 decimal digits.
 pub const MAX_BITS: u64 = 1_000_000;
@@ -247,7 +247,14 @@ pub fn to_f64(value: &Value) -> Res<f64> {
     }
 }
 
-fn big_to_f64(big: &BigInt) -> f64 {
+/// A big integer as a float. All of it is looked at, for how the float is rounded.
+pub fn big_to_f64(big: &BigInt) -> f64 {
+    /// Words that are looked at in the time of a unit.
+    const WORDS: u64 = 8;
+    let units = big.bits() / (64 * WORDS);
+    if units > 0 {
+        ledger::note(units);
+    }
     big.to_f64().unwrap_or(if big.is_negative() { f64::NEG_INFINITY } else { f64::INFINITY })
 }
 

@@ -8,7 +8,8 @@
 //! note their work in `value/ledger.rs`, and the machine charges it after every native. *Memory*: natives report what they
 //! allocate and reserve large allocations first (`Heap::reserve`); one that does not know how large its result becomes
 //! calls `Heap::grow` before each push. When enough is fresh, the census (`machine/census.rs`) counts live data and
-//! compares it with the limit. The machine checks both meters on backward jumps, on calls and after natives.
+//! compares it with the limit. The machine checks both meters on backward jumps, on calls and after natives, and fuel once
+//! more when the program ends.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -162,7 +163,7 @@ impl Heap {
     pub(crate) fn look_up(&mut self) -> Res<()> {
         self.interrupt.check()?;
         if self.fuel_used > self.limits.fuel {
-            return Err(self.out_of_fuel());
+            return Err(self.fuel_exceeded().into());
         }
         self.look_up_later();
         Ok(())
@@ -196,14 +197,14 @@ impl Heap {
         self.limits.fuel.saturating_sub(self.fuel_used)
     }
 
+    /// The error for a program that used up its fuel.
     #[cold]
-    fn out_of_fuel(&self) -> Box<Signal> {
+    pub(crate) fn fuel_exceeded(&self) -> Error {
         Error::new(
             ErrorKind::FuelExceeded,
             format!("the program used up its {} units of fuel", self.limits.fuel),
         )
         .hint("check for an endless loop, or do less work per run: a search through a collection inside a loop over another is quadratic; build an index once with group-by or (into {} …), or a set; what grows in a reduce or loop grows with (conj acc x) or (into acc xs), not with concat")
-        .into()
     }
 
     /// Counts an allocation that is small or already bounded by what exists.
@@ -372,7 +373,7 @@ impl Heap {
         match found {
             Found::Realised => Ok(()),
             Found::Lazy => Err(Signal::RealiseDeep(value.clone()).into()),
-            Found::TooLong => Err(self.out_of_fuel()),
+            Found::TooLong => Err(self.fuel_exceeded().into()),
         }
     }
 

@@ -302,6 +302,8 @@ impl Visitor for Maker<'_> {
     type Mark = PartialCollection;
     type Stop = Unfit;
 
+    const LEVELS: u16 = MAX_DEPTH;
+
     fn enter(&mut self, value: &Value) -> Result<WalkStep<PartialCollection>, Unfit> {
         let Some(parts) = Parts::of(value) else {
             self.done = self.scalar(value)?;

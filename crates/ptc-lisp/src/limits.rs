@@ -77,6 +77,8 @@ pub struct Limit {
     pub default: fn() -> u64,
     /// Whether the host sets it.
     pub settable: bool,
+    /// Whether literals reach it: then the program does not begin, and there is nothing to catch.
+    pub of_literals: bool,
     /// What it bounds, in a sentence.
     pub bounds: &'static str,
     /// The error that a program over the limit ends with.
@@ -91,7 +93,7 @@ const fn set(
     bounds: &'static str,
     kind: ErrorKind,
 ) -> Limit {
-    Limit { name, unit, default, settable: true, bounds, kind }
+    Limit { name, unit, default, settable: true, of_literals: false, bounds, kind }
 }
 
 /// A limit that is what it is.
@@ -102,7 +104,18 @@ const fn fixed(
     bounds: &'static str,
     kind: ErrorKind,
 ) -> Limit {
-    Limit { name, unit, default: value, settable: false, bounds, kind }
+    Limit { name, unit, default: value, settable: false, of_literals: false, bounds, kind }
+}
+
+/// The same, of what may stand in the text of a program or be read by it.
+const fn literal(
+    name: &'static str,
+    unit: LimitUnit,
+    value: fn() -> u64,
+    bounds: &'static str,
+    kind: ErrorKind,
+) -> Limit {
+    Limit { of_literals: true, ..fixed(name, unit, value, bounds, kind) }
 }
 
 /// All limits.
@@ -198,11 +211,12 @@ pub static ALL: &[Limit] = &[
         "Forms in the text of a program; fewer where the memory would not last for them, or for what macros make of them.",
         ErrorKind::ProgramTooLarge,
     ),
-    fixed(
+    literal(
         "number digits",
         LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_digits as u64,
-        "Digits of one integer in the text of a program. In JSON they are a `format_error`, which `try` catches.",
+        "Digits of one integer in a text. A program with a longer one in its own text does not begin. In JSON the error is a \
+         `format_error`.",
         ErrorKind::Parse,
     ),
     fixed(
@@ -212,11 +226,11 @@ pub static ALL: &[Limit] = &[
         "Bits of an integer.",
         ErrorKind::MemoryExceeded,
     ),
-    fixed(
+    literal(
         "pattern bytes",
         LimitUnit::Bytes,
         || crate::regex::MAX_PATTERN as u64,
-        "The text of a regular expression.",
+        "The text of a regular expression. A program with a longer one in its own text does not begin.",
         ErrorKind::IllegalArgument,
     ),
 ];

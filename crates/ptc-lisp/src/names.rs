@@ -15,6 +15,8 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use crate::seed::Seeded;
+use crate::value::hash::STEP_BYTES;
+use crate::value::ledger;
 
 /// An interned name: the full text of a symbol or keyword, `ns/name` if it has a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,8 +88,12 @@ impl Names {
         Name(id)
     }
 
-    /// The name for `text` if it has been interned.
+    /// The name for `text` if it has been interned. Programs look for texts of any length, so long ones are noted in the
+    /// [`ledger`].
     pub fn find(&self, text: &str) -> Option<Name> {
+        if text.len() >= STEP_BYTES {
+            ledger::note((text.len() / STEP_BYTES) as u64);
+        }
         self.find_hashed(text, hash_of(text))
     }
 

@@ -312,11 +312,14 @@ fn examples_run_in_two_machines_by_turns_as_they_do_alone() {
 /// With little to use, so that they end soon; values that nest deeply want a stack as workers have it.
 #[test]
 fn attacks_run_in_two_machines_by_turns_as_they_do_alone() {
-    const FILES: [&str; 9] =
-        ["catching", "data", "loops", "memory", "nesting", "numbers", "regex", "shared", "strings"];
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/adversarial"));
+    let entries = std::fs::read_dir(folder).expect("the corpus is there");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+    let mut files: Vec<String> = names.filter(|name| name.ends_with(".clj")).collect();
+    files.sort();
     let limits = Limits { fuel: 10_000, memory: 2 << 20, ..Limits::default() };
     let run = move || {
-        let attacks = FILES.iter().flat_map(|file| corpus::attacks(&format!("{file}.clj")).programs);
+        let attacks = files.iter().flat_map(|file| corpus::attacks(file).programs);
         in_turns(attacks.map(|attack| (attack.source, Json::Null)), &limits, 997)
     };
     let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run).expect("it starts");

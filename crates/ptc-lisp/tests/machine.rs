@@ -629,6 +629,47 @@ fn the_same_program_uses_the_same_fuel_whatever_the_slices() {
     }
 }
 
+/// Where code goes straight on to its end, nothing looks at the meter on the way.
+#[test]
+fn a_program_that_ends_well_used_no_more_than_its_fuel() {
+    let text = "(apply str (repeat 5000 \"a\"))";
+    let programs = [
+        format!("(let [a 1] {})", "(def x (+ a 1)) ".repeat(500)),
+        format!("(return (let [a 1] {} a))", "(def x (- a 1)) ".repeat(500)),
+        format!("(fail (let [a 1] {} a))", "(def x (* a 2)) ".repeat(500)),
+        format!("(let [s {text} t {text}] [{}])", "(= s t) ".repeat(200)),
+        format!("(let [s {text} t {text}] {} 1)", "{s 1 :b t} ".repeat(200)),
+        format!("(let [s {text}] {} 1)", "#{s} ".repeat(200)),
+        format!("(let [s {text} m {{s 1}}] [{}])", "(m s) ".repeat(200)),
+        "[1 2 3]".to_owned(),
+        "(vec (repeat 5000 \"a text of a few words\"))".to_owned(),
+        "(map inc (range 100))".to_owned(),
+    ];
+    for program in &programs {
+        let ended = |fuel: u64, slice: u64| {
+            let mut machine = Machine::new(Limits { fuel, ..Limits::default() });
+            machine.load(program).expect("it loads");
+            let step = loop {
+                match machine.run(slice) {
+                    Step::Yield => {}
+                    step => break step,
+                }
+            };
+            (step, machine.fuel_used())
+        };
+        let (step, used) = ended(Limits::default().fuel, u64::MAX / 2);
+        assert!(matches!(step, Step::Done(_)), "{program}");
+        for slice in [1, 50, u64::MAX / 2] {
+            let (step, again) = ended(used, slice);
+            assert!(matches!(step, Step::Done(_)), "{program}: it has enough");
+            assert_eq!(again, used, "{program}");
+            let (step, told) = ended(used - 1, slice);
+            let Step::Failed(error) = step else { panic!("{program}: {used} is more than its fuel") };
+            assert_eq!((error.kind, told), (ErrorKind::FuelExceeded, used - 1), "{program}");
+        }
+    }
+}
+
 #[test]
 fn machines_that_share_a_program_do_what_each_would_do_alone() {
     let source = "(def xs [1 :k \"a text of some length\" #{2} #\"x+\"]) [(tool/price {:n 1}) xs]";
@@ -647,6 +688,40 @@ fn machines_that_share_a_program_do_what_each_would_do_alone() {
     assert_eq!(alone(&["price"], 100_000), expected);
     assert_eq!(alone(&[], 100_000).0.map_err(|error| error.kind), Err(ErrorKind::UnknownTool));
     assert_eq!(alone(&["price"], 15).0.map_err(|error| error.kind), Err(ErrorKind::FuelExceeded));
+}
+
+#[test]
+fn a_program_that_is_too_large_for_its_memory_is_told_so() {
+    let source = format!("[{}]", "1 ".repeat(2000));
+    let mut small = Machine::new(Limits { memory: 65_536, ..Limits::default() });
+    let error = small.load(&source).map(drop).expect_err("there is too little memory");
+    assert_eq!(error.kind, ErrorKind::ProgramTooLarge);
+    assert!(error.message.ends_with(" forms, for which its memory would not last"), "{}", error.message);
+}
+
+/// Limits of what stands in the text of a program are caught only where a program that runs reads such a text.
+#[test]
+fn literals_beyond_their_limits_are_refused_before_anything_runs() {
+    let (digits, pattern) = ("1".repeat(10_001), "a".repeat(10_001));
+    for (literal, read, kind) in [
+        (
+            digits.clone(),
+            format!("(edn/read-string (apply str (repeat {} \"1\")))", digits.len()),
+            ErrorKind::Parse,
+        ),
+        (
+            format!("#\"{pattern}\""),
+            format!("(re-pattern (apply str (repeat {} \"a\")))", pattern.len()),
+            ErrorKind::IllegalArgument,
+        ),
+    ] {
+        let caught = |form: &str| format!("(try {form} :fine (catch Exception e :caught))");
+        let refused = machine().load(&caught(&literal)).map(drop).expect_err("it does not begin");
+        assert_eq!(refused.kind, kind, "{}", refused.message);
+        assert_eq!(run(&mut machine(), &caught(&read)).0.as_deref(), Ok(":caught"), "{read}");
+        let shorter = literal.replacen("11", "1", 1).replacen("aa", "a", 1);
+        assert_eq!(run(&mut machine(), &caught(&shorter)).0.as_deref(), Ok(":fine"));
+    }
 }
 
 #[test]

@@ -480,6 +480,38 @@ fn keys_that_are_unlike_each_other_end_with_the_fuel() {
     }
 }
 
+/// Looking for the name that a text spells reads all of it, and so does finding the float that is nearest to an integer.
+#[test]
+fn long_texts_and_large_integers_are_paid_for_wherever_they_are_read() {
+    let text = "(apply str (repeat 100000 \"a\"))";
+    let name = format!("(keyword {text})");
+    let number = "(reduce *' (repeat 10000 1000000007))";
+    for (made, use_of, least) in [
+        (text, "(find-keyword x)", 1_562),
+        (text, "(find-keyword x x)", 3_125),
+        (text, "(get {:a 1} x)", 1_562),
+        (text, "({:a 1} x)", 1_562),
+        (&*name, "(get {:a 1} x)", 1_562),
+        (number, "(Math/floorMod x 7)", 4_670),
+        (number, "(Math/floorMod 7 x)", 4_670),
+        (number, "(Math/floorMod x 1000000000000000000000)", 4_670),
+        (number, "(Math/pow x 3)", 580),
+        (number, "(Math/sqrt x)", 580),
+        (number, "(double x)", 580),
+        (number, "(+ 1.5 x)", 580),
+        ("nil", "char-escape-string", 14),
+    ] {
+        let cost = |times: u64| {
+            let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
+            let ended = run(&mut machine, &format!("(let [x {made}] (dotimes [_ {times}] {use_of}))"));
+            assert_eq!(ended, "nil", "{use_of}");
+            machine.fuel_used()
+        };
+        let each = (cost(10) - cost(0)) / 10;
+        assert!(each >= least, "{use_of}: {each}");
+    }
+}
+
 /// What is paid for reading a text does not depend on what is found in it.
 #[test]
 fn searches_in_vain_cost_what_they_read() {

@@ -169,13 +169,21 @@ impl Upstreams {
         self.runtime.catalog()
     }
 
-    /// What people should know before a run of an agent begins: servers that could not be reached, and those whose names
-    /// its prelude uses for something else.
+    /// How tools that are used differ from their pins, as [`Runtime::pin_warnings`] says: what nobody was told yet.
+    pub fn pin_warnings(&self) -> Vec<String> {
+        self.runtime.pin_warnings()
+    }
+
+    /// What people should know before a run of an agent begins: servers that could not be reached, tools that are not as
+    /// pinned, and servers whose names its prelude uses for something else.
     pub fn notes(&self, agent: &Agent) -> Vec<String> {
         let states = self.runtime.states().into_iter();
         let failed = states.filter_map(|state| Some(format!("upstream {}: {}", state.name, state.fault?)));
         let prelude = agent.options().prelude.iter();
-        failed.chain(prelude.flat_map(|prelude| self.catalog().hidden_by(prelude))).collect()
+        failed
+            .chain(self.pin_warnings())
+            .chain(prelude.flat_map(|prelude| self.catalog().hidden_by(prelude)))
+            .collect()
     }
 
     /// Ends the run: later calls fail. Gives the account, once. The runtime goes on for others.

@@ -202,7 +202,19 @@ pub fn is_variable(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_secret_name;
+    use std::collections::BTreeSet;
+
+    use super::{INHERITED, is_secret_name};
+
+    #[test]
+    fn the_page_about_upstreams_names_all_that_a_child_inherits() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/upstreams.md");
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        let (_, told) = page.split_once("Of our environment the child\ngets only ").expect("where it begins");
+        let (told, _) = told.split_once(", as far as they are set").expect("where it ends");
+        let told: BTreeSet<&str> = told.split('`').skip(1).step_by(2).collect();
+        assert_eq!(told, INHERITED.iter().copied().collect());
+    }
 
     #[test]
     fn names_of_variables_say_what_is_secret() {

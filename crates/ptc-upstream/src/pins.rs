@@ -49,7 +49,9 @@ impl fmt::Display for Difference {
         let Difference { server, tool, change } = self;
         let what = match change {
             Change::Added => "is new since tools were pinned",
-            Change::Changed => "is not as it was pinned: its description or a schema changed",
+            Change::Changed => {
+                "is not as it was pinned: its description, a schema or a hint such as readOnlyHint changed"
+            }
             Change::Removed => "was pinned and is gone",
         };
         write!(f, "tool '{server}/{tool}' {what}; look at it and run `ptc upstreams pin` to accept it")

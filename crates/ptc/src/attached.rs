@@ -115,7 +115,9 @@ impl UpstreamArgs {
             ..defaults
         };
         let policy = if self.read_only { Policy::read_only() } else { Policy::open() };
-        Ok(Some(AttachedUpstreams { runtime, caps, policy, tokio }))
+        let upstreams = AttachedUpstreams { runtime, caps, policy, tokio };
+        upstreams.warn();
+        Ok(Some(upstreams))
     }
 }
 
@@ -131,6 +133,13 @@ impl AttachedUpstreams {
             self.tokio.block_on(self.runtime.load_all());
         }
         self.runtime.catalog()
+    }
+
+    /// Tells which tools are used although they are not as pinned, each once.
+    fn warn(&self) {
+        for warning in self.runtime.pin_warnings() {
+            errln!("ptc: {warning}");
+        }
     }
 
     /// A context for one program.
@@ -317,12 +326,14 @@ impl Run<'_> {
 
     /// What it called.
     pub fn finish(self) -> Account {
+        self.upstreams.warn();
         self.context.finish()
     }
 }
 
 impl Drop for AttachedUpstreams {
     fn drop(&mut self) {
+        self.warn();
         self.tokio.block_on(self.runtime.close());
     }
 }

@@ -64,7 +64,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// Write everything that comes into the run, for `ptc replay`; without FILE, beside the trace
+    /// Write everything that comes into the run, with known secrets covered, for `ptc replay`; without FILE, beside the trace
     #[arg(long, help_heading = HEADING, value_name = "FILE", num_args = 0..=1)]
     record: Option<Option<PathBuf>>,
 }
@@ -81,7 +81,8 @@ impl RecordArgs {
             None => None,
             Some(path) => {
                 let wrong = |error| anyhow!("--record: cannot write {}: {error}", path.display());
-                let recorder = Recorder::create(&path, subject()?, missing).map_err(wrong)?;
+                let recorder = Recorder::keeping(&path, subject()?, missing, keeping(redactor));
+                let recorder = recorder.map_err(wrong)?;
                 Some(Running::new(recorder))
             }
         };
@@ -89,8 +90,12 @@ impl RecordArgs {
     }
 
     /// The tape of a program without an agent, if it is recorded.
-    pub fn program(&self, begun: impl FnOnce() -> Begun) -> anyhow::Result<Option<Taped>> {
-        let taped = |path: PathBuf| Taped::new(begun(), Keeping::default(), move || path);
+    pub fn program(
+        &self,
+        begun: impl FnOnce() -> Begun,
+        redactor: &Redactor,
+    ) -> anyhow::Result<Option<Taped>> {
+        let taped = |path: PathBuf| Taped::new(begun(), keeping(redactor), move || path);
         Ok(self.file()?.map(taped))
     }
 
@@ -103,13 +108,30 @@ impl RecordArgs {
     fn file(&self) -> anyhow::Result<Option<PathBuf>> {
         let dir = match (&self.record, &self.trace.trace) {
             (None, _) => return Ok(None),
-            (Some(Some(path)), _) if !path.is_dir() => return Ok(Some(path.clone())),
+            (Some(Some(path)), _) if !path.is_dir() => {
+                // Told before anything runs, not when the file is begun.
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+                    let (path, folder) = (path.display(), folder.display());
+                    bail!("--record: cannot write {path}: there is no folder {folder}; make it first");
+                }
+                return Ok(Some(path.clone()));
+            }
             (Some(Some(dir)), _) | (Some(None), Some(dir)) => dir,
             (Some(None), None) => bail!("--record: give a FILE, or --trace DIR to write it beside the trace"),
         };
         let shelf = Shelf::open(dir, usize::MAX)
             .map_err(|error| anyhow!("--record: cannot write into {}: {error}", dir.display()))?;
         Ok(Some(shelf.place()))
+    }
+}
+
+/// Secrets are covered in recordings as in whatever else leaves: files are kept, copied and sent to others.
+fn keeping(redactor: &Redactor) -> Keeping {
+    let covers = (!redactor.is_none()).then(|| redactor.clone());
+    Keeping {
+        cover: covers.map(|redactor| Arc::new(move |json: &mut Json| redactor.redact_json(json)) as _),
+        ..Keeping::default()
     }
 }
 

@@ -34,7 +34,11 @@ fn table(out: &mut String, wanted: fn(&Limit) -> bool) {
         let amount = amount((limit.default)(), limit.unit);
         // A program that is too large does not begin.
         let caught = limit.kind.is_catchable() && limit.kind != ErrorKind::ProgramTooLarge;
-        let caught = if caught { ", which `try` catches" } else { "" };
+        let caught = match (caught, limit.of_literals) {
+            (false, _) => "",
+            (true, false) => ", which `try` catches",
+            (true, true) => ", which `try` catches where a program that runs reads such a text",
+        };
         let _ = writeln!(out, "| {name} | {amount} | {} | `{}`{caught} |", limit.bounds, limit.kind.reason());
     }
 }

@@ -3,8 +3,8 @@
 //! Messages name the argument by its position; the machine puts the function's name before them.
 
 use num_bigint::BigInt;
-use num_traits::ToPrimitive;
 
+use crate::arith;
 use crate::error::{Error, ErrorKind};
 use crate::signal::{Res, type_error};
 use crate::value::{Shared, Value, VecObj};
@@ -78,7 +78,7 @@ pub fn float(args: &[Value], at: usize) -> Res<f64> {
     match args.get(at) {
         Some(Value::Int(int)) => Ok(*int as f64),
         Some(Value::Float(float)) => Ok(*float),
-        Some(Value::Big(big)) => Ok(big.to_f64().unwrap_or(f64::INFINITY)),
+        Some(Value::Big(big)) => Ok(arith::big_to_f64(big)),
         Some(Value::Decimal(decimal)) => Ok(decimal.to_f64()),
         _ => Err(wrong(args, at, "a number").into()),
     }

@@ -11,8 +11,9 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::Res;
+use crate::value::hash::STEP_BYTES;
 use crate::value::text::characters;
-use crate::value::{CellKind, CellObj, Map, Value};
+use crate::value::{CellKind, CellObj, Map, Value, ledger};
 
 /// The value of `key` in `coll`, or `default`. What cannot be looked into holds nothing.
 #[inline]
@@ -117,6 +118,9 @@ fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 3] {
     match key {
         Value::Kw(name) => {
             let text = names.text(*name);
+            if text.len() >= STEP_BYTES {
+                ledger::note((text.len() / STEP_BYTES) as u64);
+            }
             let low = underscored(text);
             [Some(Value::str(text)), low.as_deref().map(Value::str), low.as_deref().and_then(keyword)]
         }

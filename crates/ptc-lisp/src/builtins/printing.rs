@@ -3,8 +3,8 @@
 use super::{Builtin, args, constant, native};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::Value;
 use crate::value::print::Style;
+use crate::value::{Map, Value, ledger};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -79,31 +79,37 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     constant(
         "clojure.core/char-escape-string",
-        |_| {
-            by_character(&[
-                ("\n", "\\n"),
-                ("\t", "\\t"),
-                ("\r", "\\r"),
-                ("\"", "\\\""),
-                ("\\", "\\\\"),
-                ("\u{c}", "\\f"),
-                ("\u{8}", "\\b"),
-            ])
+        |heap| {
+            by_character(
+                heap,
+                &[
+                    ("\n", "\\n"),
+                    ("\t", "\\t"),
+                    ("\r", "\\r"),
+                    ("\"", "\\\""),
+                    ("\\", "\\\\"),
+                    ("\u{c}", "\\f"),
+                    ("\u{8}", "\\b"),
+                ],
+            )
         },
         "Characters that are escaped in strings, with their escapes.",
         &[(r#"(get char-escape-string "\n")"#, r#""\\n""#)],
     ),
     constant(
         "clojure.core/char-name-string",
-        |_| {
-            by_character(&[
-                ("\n", "newline"),
-                ("\t", "tab"),
-                (" ", "space"),
-                ("\u{8}", "backspace"),
-                ("\u{c}", "formfeed"),
-                ("\r", "return"),
-            ])
+        |heap| {
+            by_character(
+                heap,
+                &[
+                    ("\n", "newline"),
+                    ("\t", "tab"),
+                    (" ", "space"),
+                    ("\u{8}", "backspace"),
+                    ("\u{c}", "formfeed"),
+                    ("\r", "return"),
+                ],
+            )
         },
         "Characters that have names, with their names.",
         &[(r#"(get char-name-string " ")"#, r#""space""#)],
@@ -124,7 +130,10 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-fn by_character(pairs: &[(&str, &str)]) -> Value {
+/// Made anew wherever it is named, and paid for there.
+fn by_character(heap: &mut Heap, pairs: &[(&str, &str)]) -> Value {
+    heap.allocated(Map::bytes_for(pairs.len()));
+    ledger::note(2 * pairs.len() as u64);
     Value::map_of(pairs.iter().map(|(character, text)| (Value::str(character), Value::str(text))))
 }
 

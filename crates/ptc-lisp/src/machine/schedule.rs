@@ -17,6 +17,8 @@ use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::decimal::context;
 use crate::error::{Error, ErrorKind};
+use crate::heap::METERED;
+use crate::signal::Signal;
 use crate::value::{ExObj, Shared, Value, ledger};
 
 /// The most fuel of a slice: the loop keeps what is left as a place in its code.
@@ -172,11 +174,11 @@ impl Machine {
         // What leaves the machine is realised throughout; lazy sequences are made to run first.
         if let Err(request) = self.heap.realised(&value) {
             return match *request {
-                crate::signal::Signal::Raise(error) => self.fail(error),
+                Signal::Raise(error) => self.fail(error),
                 _ => self.realise_result(value, signal),
             };
         }
-        if let Err(error) = self.check_output(&value, 0, "the result") {
+        if let Err(error) = self.check_output(&value, 0, "the result").and_then(|_| self.charge_rest()) {
             return self.fail(error);
         }
         #[cfg(debug_assertions)]
@@ -188,6 +190,20 @@ impl Machine {
             self.remember(value);
         }
         Pause::Done(signal)
+    }
+
+    /// Charges what is noted and not charged yet. Code that goes straight on meets no other look at the meter, so a program
+    /// that used more than its fuel there ends here.
+    fn charge_rest(&mut self) -> Result<(), Error> {
+        let keys = ledger::take();
+        self.heap.fuel_used = self.heap.fuel_used.saturating_add(keys);
+        if METERED && self.heap.fuel_used > self.heap.limits.fuel {
+            self.heap.look_up().map_err(|signal| match *signal {
+                Signal::Raise(error) => error,
+                _ => self.heap.fuel_exceeded(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Runs what is left of lazy sequences in a result, then ends again.
@@ -314,7 +330,7 @@ impl Machine {
             Ok(Go::Stop(stop)) if matches!(*stop, Stop::Yield) => Ok(()),
             Ok(_) => Err(Error::new(ErrorKind::NotCallable, "a parallel branch must be a function")),
             Err(signal) => match *signal {
-                crate::signal::Signal::Raise(error) => Err(error),
+                Signal::Raise(error) => Err(error),
                 _ => Err(Error::new(ErrorKind::Runtime, "a parallel branch could not begin")),
             },
         }

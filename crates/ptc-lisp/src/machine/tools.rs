@@ -8,7 +8,7 @@ use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
 use crate::value::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
-use crate::value::{Map, Value};
+use crate::value::{MAX_DEPTH, Map, Value};
 
 /// The tool that calls upstreams.
 const CALL: &str = "call";
@@ -272,6 +272,8 @@ impl Plain<'_> {
 impl Visitor for Plain<'_> {
     type Mark = Copying;
     type Stop = Box<Signal>;
+
+    const LEVELS: u16 = MAX_DEPTH;
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<Copying>, Box<Signal>> {
         self.heap.work(1)?;

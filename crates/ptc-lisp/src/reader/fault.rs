@@ -458,7 +458,11 @@ pub(super) fn too_many_forms(span: Span, limits: &ReadLimits) -> Failure {
         true => ("text", "it takes too much memory as a whole: read it in parts, or pass the data as input"),
         false => ("program", "split it, or pass large data as input instead of writing it into the program"),
     };
-    let message = format!("the {what} has more than {} forms", limits.max_forms);
+    let most = limits.max_forms;
+    let message = match most < ReadLimits::default().max_forms {
+        true => format!("the {what} has more than {most} forms, for which its memory would not last"),
+        false => format!("the {what} has more than {most} forms"),
+    };
     Error::new(ErrorKind::ProgramTooLarge, message).at(span).hint(hint).into()
 }
 

@@ -3,10 +3,10 @@
 //! Values share their parts, so a few hundred bytes of memory may be a tree of 2^60 leaves once written.
 //! Whatever leaves the machine is measured first; parts that are shared are looked at once.
 
-use super::Value;
 use super::meter::Sizes;
 use super::print::{Looks, Printer, Style, WORK_PER_BYTE};
 use super::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
+use super::{MAX_DEPTH, Value};
 use crate::arith::digits_work;
 use crate::names::Names;
 
@@ -20,6 +20,8 @@ pub fn extent(value: &Value, names: &Names, limit: usize) -> Result<usize, TooDe
         limit,
         bytes: 0,
         sizes: [Sizes::new(), Sizes::new()],
+        level: 0,
+        deepest: 0,
         texts: 0,
         looks: Looks::default(),
     };
@@ -36,10 +38,22 @@ struct ExtentCount<'a> {
     limit: usize,
     bytes: usize,
     /// Sizes of collections, and of those inside of text.
-    sizes: [Sizes; 2],
+    sizes: [Sizes<Measured>; 2],
+    /// How many collections are open.
+    level: u16,
+    /// The deepest level that the innermost open collection has, as far as it was walked.
+    deepest: u16,
     /// How many values that are written as text, with all their parts, are being counted.
     texts: usize,
     looks: Looks,
+}
+
+/// What is remembered of a container.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    bytes: usize,
+    /// Levels that it has, its own included.
+    levels: u16,
 }
 
 /// A container of which parts are still to come.
@@ -48,6 +62,8 @@ struct OpenExtent {
     place: Option<usize>,
     /// The bytes before it.
     outside: usize,
+    /// The deepest level around it, as far as that was walked.
+    deepest: u16,
     /// The bytes before the part that is counted.
     before: usize,
     /// Whether it is written as text.
@@ -71,7 +87,7 @@ impl ExtentCount<'_> {
         body.record().map_or(0, |name| self.names.text(name).len().saturating_sub(ELEMENT))
     }
 
-    fn sizes(&mut self) -> &mut Sizes {
+    fn sizes(&mut self) -> &mut Sizes<Measured> {
         &mut self.sizes[usize::from(self.texts > 0)]
     }
 
@@ -83,12 +99,16 @@ impl ExtentCount<'_> {
         bytes: usize,
     ) -> Result<WalkStep<OpenExtent>, ExtentStop> {
         let (place, known) = self.sizes().look(value);
-        if let Some(bytes) = known {
-            return self.add(bytes).map(|()| WalkStep::Done);
+        // One that lies too deep here is walked once more, to the place that is told.
+        if let Some(known) = known.filter(|known| self.level + known.levels <= MAX_DEPTH) {
+            self.deepest = self.deepest.max(self.level + known.levels);
+            return self.add(known.bytes).map(|()| WalkStep::Done);
         }
-        let outside = self.bytes;
+        let (outside, deepest) = (self.bytes, self.deepest);
         self.add(bytes)?;
-        Ok(WalkStep::Into(parts, OpenExtent { place, outside, before: self.bytes, is_text: false }))
+        self.level += 1;
+        self.deepest = self.level;
+        Ok(WalkStep::Into(parts, OpenExtent { place, outside, deepest, before: self.bytes, is_text: false }))
     }
 
     /// A value that is written as text around the one that it holds.
@@ -131,6 +151,8 @@ fn big(bits: u64) -> usize {
 impl Visitor for ExtentCount<'_> {
     type Mark = OpenExtent;
     type Stop = ExtentStop;
+
+    const LEVELS: u16 = MAX_DEPTH;
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<OpenExtent>, ExtentStop> {
         match value {
@@ -186,8 +208,10 @@ impl Visitor for ExtentCount<'_> {
 
     fn leave(&mut self, open: OpenExtent) -> Result<(), ExtentStop> {
         self.texts -= usize::from(open.is_text);
-        let bytes = self.bytes - open.outside;
-        self.sizes().remember(open.place, bytes);
+        self.level -= 1;
+        let measured = Measured { bytes: self.bytes - open.outside, levels: self.deepest - self.level };
+        self.deepest = self.deepest.max(open.deepest);
+        self.sizes().remember(open.place, measured);
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use super::{Items, Value};
 const LONG: u64 = 4096;
 
 /// Bytes of text that count as a step.
-const STEP_BYTES: usize = 64;
+pub(crate) const STEP_BYTES: usize = 64;
 
 /// The hash of a key; keys that are the same have the same. Long ones are noted in the [`ledger`].
 #[inline]

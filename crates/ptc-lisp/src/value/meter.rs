@@ -155,18 +155,18 @@ pub(crate) fn lasting_address(value: &Value) -> Option<usize> {
 
 /// Sizes of containers, which a long walk counts once however often they are shared.
 #[derive(Debug)]
-pub(super) struct Sizes {
+pub(super) struct Sizes<Size> {
     steps: u64,
-    known: HashMap<usize, usize, Unseeded>,
+    known: HashMap<usize, Size, Unseeded>,
 }
 
-impl Sizes {
-    pub fn new() -> Sizes {
+impl<Size: Copy> Sizes<Size> {
+    pub fn new() -> Sizes<Size> {
         Sizes { steps: 0, known: HashMap::with_hasher(Unseeded::with_seed(5)) }
     }
 
     /// Where a container is that is to be remembered, and its size if it is known.
-    pub fn look(&mut self, value: &Value) -> (Option<usize>, Option<usize>) {
+    pub fn look(&mut self, value: &Value) -> (Option<usize>, Option<Size>) {
         self.steps += 1;
         if self.steps < LONG {
             return (None, None);
@@ -176,7 +176,7 @@ impl Sizes {
     }
 
     /// Remembers the size of a container.
-    pub fn remember(&mut self, place: Option<usize>, size: usize) {
+    pub fn remember(&mut self, place: Option<usize>, size: Size) {
         self.known.extend(place.map(|place| (place, size)));
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Values share their parts, so a few hundred bytes of memory may be a tree of 2^60 leaves once it is
 //! written; and what can be set or realised later (arrays, cells, lazy sequences) may hold itself. So a walk
-//! keeps its place on a stack of its own and not on the native one, and goes no deeper than [`DEEPEST`]
-//! whatever the parts hang behind. What it does with the parts is up to a [`Visitor`]: it counts, writes text,
+//! keeps its place on a stack of its own and not on the native one, and goes no deeper than its visitor says
+//! ([`DEEPEST`] at most) whatever the parts hang behind. What it does with the parts is up to a [`Visitor`]: it counts, writes text,
 //! makes JSON or copies, and ends the walk when it has no room or has taken as many steps as it may.
 
 use std::rc::Rc;
@@ -24,6 +24,9 @@ pub trait Visitor {
     type Mark;
     /// Why it ends a walk.
     type Stop;
+
+    /// The levels that it goes into: [`MAX_DEPTH`] for what leaves the machine.
+    const LEVELS: u16 = DEEPEST;
 
     /// A value: done with it, or to be walked part by part.
     fn enter(&mut self, value: &Value) -> Result<WalkStep<Self::Mark>, Self::Stop>;
@@ -300,7 +303,7 @@ pub fn walk<V: Visitor>(value: &Value, visitor: &mut V) -> Result<(), V::Stop> {
             }
             Ok(WalkStep::Into(inner, inner_mark)) => {
                 let address = place_of(value);
-                if frames.len() < usize::from(DEEPEST) {
+                if frames.len() < usize::from(V::LEVELS) {
                     frames.push(WalkFrame { parts: inner, mark: inner_mark, address });
                     continue;
                 }

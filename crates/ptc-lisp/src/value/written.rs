@@ -37,7 +37,7 @@ struct TextCount<'a> {
     /// Functions and cells, which may lead back to themselves.
     seen: HashSet<usize, FixedState>,
     /// What containers count in which all functions and cells have been seen.
-    sizes: Sizes,
+    sizes: Sizes<usize>,
 }
 
 /// There is more than the limit.

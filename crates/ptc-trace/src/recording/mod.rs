@@ -155,9 +155,18 @@ struct Events {
 }
 
 impl Events {
-    fn add(&mut self, event: &Event) {
+    /// Counts an event as whoever plays the recording will see it: made of covered values.
+    fn add(&mut self, event: &Event, cover: Option<&Cover>) {
         self.count += 1;
-        self.hash.update(serde_json::to_string(event).unwrap_or_default().as_bytes());
+        let text = match cover {
+            None => serde_json::to_string(event).unwrap_or_default(),
+            Some(cover) => {
+                let mut covered = serde_json::to_value(event).unwrap_or_default();
+                cover(&mut covered);
+                covered.to_string()
+            }
+        };
+        self.hash.update(text.as_bytes());
         self.hash.update(b"\n");
     }
 
@@ -182,7 +191,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a file, which only its owner may read: it holds everything that the run saw.
+    /// Begins a file, which only its owner may read: it holds everything that the run saw, secrets too.
     pub fn create(path: &Path, subject: Json, missing: &[String]) -> io::Result<Self> {
         Self::keeping(path, subject, missing, Keeping::default())
     }
@@ -244,7 +253,7 @@ impl Recorder {
 
     /// Takes an event of the run.
     pub fn event(&mut self, event: &Event) {
-        self.events.add(event);
+        self.events.add(event, self.keeping.cover.as_ref());
     }
 
     /// Ends the file of a run of an agent.

@@ -78,7 +78,7 @@ pub fn verify(
     let (verdict, step) = match (played, &recording.end) {
         (Ok(played), Some(end)) => {
             let mut events = Events::default();
-            played.events.iter().for_each(|event| events.add(event));
+            played.events.iter().for_each(|event| events.add(event, None));
             let verdict = match parts(&end.step, &json_of(&played.step)) {
                 Some((path, recorded, now)) => {
                     let what = "the outcome is another".to_owned();

@@ -17,6 +17,7 @@ mod remember;
 mod unsent;
 mod upstream;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -143,6 +144,8 @@ pub struct Runtime {
     shapes: Mutex<ByOwner>,
     shapes_file: Option<PathBuf>,
     saved: Mutex<Instant>,
+    /// Tools that are used although they are not as pinned, once somebody was told.
+    told: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl fmt::Debug for Runtime {
@@ -204,6 +207,7 @@ impl Runtime {
             shapes: Mutex::new(ByOwner::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default())),
             shapes_file: options.shapes,
             saved: Mutex::new(Instant::now()),
+            told: Mutex::default(),
         };
         if options.in_background {
             runtime.refresh();
@@ -294,6 +298,18 @@ impl Runtime {
             }
         };
         self.upstreams.iter().map(state).collect()
+    }
+
+    /// How tools that are used, because the policy is to warn, differ from their pins: what nobody was told yet. Servers are
+    /// listed when they are needed, so hosts ask before a program and after it.
+    pub fn pin_warnings(&self) -> Vec<String> {
+        if !self.standard.pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Warn) {
+            return Vec::new();
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.upstreams.iter().flat_map(|upstream| upstream.known().differences.to_vec());
+        let new = all.filter(|one| told.insert((one.server.clone(), one.tool.clone())));
+        new.map(|difference| self.redactor.redact_string(difference.to_string())).collect()
     }
 
     /// Lists the tools of this upstream if they are not known.

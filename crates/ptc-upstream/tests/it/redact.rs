@@ -51,6 +51,32 @@ fn base64_is_covered_within_a_longer_text() {
     assert_eq!(redactor.redact_str("bm90aGluZyB0byBzZWUgaGVyZQ=="), "bm90aGluZyB0byBzZWUgaGVyZQ==");
 }
 
+/// Of a secret of 8 bytes and more, whatever stands around it, with both alphabets, with and without padding.
+#[test]
+fn base64_of_base64_is_covered_whatever_the_length_and_the_place() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+    let engines = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD];
+    let whole = "k7?>Zq~/w0+Rt>?9xÿ_eP4-mVb??>>2Lc8Jd!Hs~>6Yg";
+    for length in (8..=40).filter(|length| whole.is_char_boundary(*length)) {
+        let secret = &whole[..length];
+        let redactor = redactor(&[secret]);
+        for (inner, outer) in engines.iter().flat_map(|inner| engines.iter().map(move |outer| (inner, outer)))
+        {
+            for around in 0..81 {
+                let [before, after, left, right] = [1, 3, 9, 27].map(|digit| &"::"[..around / digit % 3]);
+                let once = inner.encode(format!("{before}{secret}{after}"));
+                let text = outer.encode(format!("{left}{once}{right}"));
+                let covered = redactor.redact_str(&text);
+                assert!(covered.contains(COVER), "{length} bytes in {left}({before}…{after}){right}: {text}");
+                // What is left are its neighbours, and the characters that it shares with them.
+                let left = covered.replace(COVER, "").chars().filter(|c| c.is_alphanumeric()).count();
+                assert!(left <= 19, "{length} bytes: {covered}");
+            }
+        }
+    }
+}
+
 /// The secret in a form, after its name.
 fn echoes(secret: &str) -> Vec<(&'static str, String)> {
     use base64::Engine as _;

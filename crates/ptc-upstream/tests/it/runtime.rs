@@ -483,6 +483,10 @@ async fn tools_that_are_not_as_pinned_are_held_back() {
     let warned = try_start(&warning, &[&plain], RuntimeOptions::default()).await.expect("it starts");
     assert_eq!(value(&open(&warned), "(:ok (tool/call 's/text))").await, "true");
     assert_eq!(warned.states()[0].differences.len(), 1, "it is reported");
+    let told = warned.pin_warnings();
+    assert!(told.len() == 1 && told[0].starts_with("tool 's/text' is not as it was pinned"), "{told:?}");
+    assert_eq!(warned.pin_warnings(), [""; 0], "once");
+    assert_eq!(live.pin_warnings(), [""; 0], "what is held back is told to whoever calls it");
     let described = "(str/includes? (doc 's) \"Keeps things\")";
     assert_eq!(value(&open(&at_first), described).await, "true");
     assert_eq!(value(&open(&warned), described).await, "false", "what it says of itself is not pinned");

@@ -110,6 +110,9 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
         }
         step
     });
+    // Of servers that came up meanwhile.
+    let warnings = ready.upstreams.as_ref().map(|upstreams| upstreams.pin_warnings());
+    warnings.iter().flatten().for_each(|warning| progress.say(warning));
     progress.end();
     watching.end(&step)?;
     let (left, problem) = match left.take() {

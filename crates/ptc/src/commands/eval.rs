@@ -248,7 +248,7 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
     let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
     // A recording has the tools that the program is held against.
     run.iter().for_each(|run| run.look_up(&mut machine, &source, &tools));
-    let taped = args.record.program(|| args.begun(&name, &source, &tools))?;
+    let taped = args.record.program(|| args.begun(&name, &source, &tools), &redactor)?;
     let tools = taped.iter().fold(tools, |tools, taped| tools.taped(Arc::new(taped.clone())));
     let bounds = args.common.bounds();
     let ran = match &run {

@@ -177,6 +177,19 @@ fn a_recording_brings_no_limits_of_its_own() {
 }
 
 #[test]
+fn a_recording_that_has_no_place_is_refused_before_anything_runs() {
+    let folder = folder("recording-nowhere");
+    let agent = "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\n";
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", "{\"program\": \"(return 1)\"}\n")]);
+    for command in [&["eval", "-e", "(println \"ran\")"][..], &["run", "agent.toml"]] {
+        let ran = ptc_in(&folder, &[command, &["--record", "nowhere/x.recording"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        let told = "--record: cannot write nowhere/x.recording: there is no folder nowhere; make it first";
+        assert!(ran.err.contains(told), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_mission_that_needs_more_than_may_be_used_to_play_it_is_told_as_such() {
     let folder = folder("hungry-recording");
     let agent = "prompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
@@ -237,14 +250,25 @@ fn commands_have_the_environment_that_their_file_names_and_no_keys() {
 }
 
 #[test]
-fn keys_of_models_and_of_commands_show_neither_in_answers_nor_in_traces() {
+fn keys_of_models_and_of_commands_show_neither_in_answers_nor_in_traces_and_recordings() {
     let env = "env = { KEY_COPY = \"${ANTHROPIC_API_KEY}\", OTHER = \"${GIVEN_TOKEN}\" }\n";
     let folder = shows_environment("keys-covered", env);
     let ran = run_with_key(
         &folder,
-        &["run", "agent.toml", "--json", "--trace", "traces", "--trace-payload", "full"],
+        &[
+            "run",
+            "agent.toml",
+            "--json",
+            "--trace",
+            "traces",
+            "--trace-payload",
+            "full",
+            "--record",
+            "r.recording",
+        ],
     );
     assert_eq!(ran.code, 0, "{}", ran.err);
+    covered_and_played(&folder.join("r.recording"), 2);
     assert!(ran.out.contains("KEY_COPY=[REDACTED]") && ran.out.contains("OTHER=[REDACTED]"), "{}", ran.out);
     for entry in fs::read_dir(folder.join("traces")).expect("a folder").flatten() {
         let text = fs::read_to_string(entry.path()).expect("it reads");
@@ -254,8 +278,19 @@ fn keys_of_models_and_of_commands_show_neither_in_answers_nor_in_traces() {
     assert!(!(ran.out + &ran.err).contains(KEY));
 }
 
+/// A recording has no secret, is its owner's alone, and is played all the same.
+#[track_caller]
+fn covered_and_played(recording: &Path, calls: usize) {
+    let text = fs::read_to_string(recording).expect("a recording");
+    assert!(text.contains("[REDACTED]"), "{text}");
+    assert!(!text.contains(KEY) && !text.contains("tok-8f7e6d5c4b"), "{text}");
+    assert_eq!(fs::metadata(recording).expect("a file").permissions().mode() & 0o777, 0o600);
+    let told = super::recordings::equal(recording, calls).out;
+    assert!(told.contains("secrets: they were covered in "), "{told}");
+}
+
 #[test]
-fn traces_of_eval_cover_credentials_of_upstreams() {
+fn traces_and_recordings_of_eval_cover_credentials_of_upstreams() {
     let folder = folder("eval-trace");
     let config = json!({
         "credentials": {"token": {"source": "env", "var": "GIVEN_TOKEN"}},
@@ -277,9 +312,14 @@ fn traces_of_eval_cover_credentials_of_upstreams() {
             "traces",
             "--trace-payload",
             "full",
+            "--data",
+            "key=\"tok-8f7e6d5c4b\"",
+            "--record",
+            "r.recording",
         ],
     );
     assert!(!(ran.out + &ran.err).contains("tok-8f7e6d5c4b"));
+    covered_and_played(&folder.join("r.recording"), 0);
     let trace = fs::read_dir(folder.join("traces")).expect("a folder").flatten().next().expect("a trace");
     let text = fs::read_to_string(trace.path()).expect("it reads");
     assert!(text.contains("[REDACTED]") && !text.contains("tok-8f7e6d5c4b"), "{text}");

@@ -212,7 +212,7 @@ fn pins_are_written_compared_and_refreshed() {
     assert_eq!(ran.code, 1);
     for change in [
         "tool 'things/fresh' is new since tools were pinned",
-        "tool 'things/look' is not as it was pinned: its description or a schema changed",
+        "tool 'things/look' is not as it was pinned: its description, a schema or a hint such as readOnlyHint changed",
         "tool 'things/put' was pinned and is gone",
     ] {
         assert!(ran.out.contains(change), "{change}: {}", ran.out);
@@ -222,6 +222,17 @@ fn pins_are_written_compared_and_refreshed() {
     assert_eq!(told["servers"][0]["pin_changes"][0], json!({"tool": "fresh", "change": "added"}));
     project.config(json!({"file": "pins.json", "policy": "warn"}));
     assert_eq!(project.run("check", &[]).code, 0, "a warning");
+    // Whoever uses them is told, whether tools are listed at the start or when a program needs them.
+    for (mode, program) in
+        [("live", "(:ok (tool/call 'things/look {}))"), ("frozen", "1"), ("live", "(count (dir 'things))")]
+    {
+        let config = project.path("upstreams.json");
+        let flags = ["--upstreams-config", &config, "--catalog-snapshot-mode", mode];
+        let ran = ptc(&[&["eval", "-e", program], &flags[..]].concat(), &[]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let told = "ptc: tool 'things/look' is not as it was pinned: its description, a schema or a hint";
+        assert_eq!(ran.err.matches(told).count(), 1, "{program}: {}", ran.err);
+    }
     let ran = project.run("pin", &[]);
     assert!(ran.out.contains("added   fresh\n  changed look\n  removed put\n"), "{}", ran.out);
     assert_eq!(project.run("check", &[]).code, 0);

@@ -145,6 +145,8 @@ fn help_has_what_people_change_and_all_of_it_on_request() {
         assert!(all.contains(&format!("\n{}:\n", setting.group)), "{}\n{all}", setting.group);
     }
     assert!(!all.contains("<VALUE>"), "{all}");
+    let some = "These are the settings that are changed most; `ptc mcp --help-all` shows all of them.";
+    assert!(!all.contains(some) && all.contains("Every flag has a variable: "), "{all}");
     for part in [
         "--program-timeout-ms <MILLISECONDS>",
         "--max-program-bytes <BYTES>",
@@ -155,6 +157,7 @@ fn help_has_what_people_change_and_all_of_it_on_request() {
     let (code, short, _) = run(&["--help"]);
     assert_eq!(code, 0);
     assert_eq!(run(&["-h"]).0, 0);
+    assert!(short.contains(some), "{short}");
     for part in ["\nUpstreams:\n", "--upstreams-config <FILE>", "\nHTTP:\n", "--help-all", "Examples:"] {
         assert!(short.contains(part), "{part}\n{short}");
     }

@@ -15,7 +15,7 @@ pub fn config(folder: &Folder, more: Json) -> String {
     let mut config = json!({"upstreams": {}});
     for (name, value) in more.as_object().unwrap() {
         match name.as_str() {
-            "credentials" => config[name] = value.clone(),
+            "credentials" | "pins" => config[name] = value.clone(),
             _ => upstream[name] = value.clone(),
         }
     }
@@ -32,6 +32,18 @@ fn server(more: &[&str]) -> (Folder, StdioServer) {
 
 fn call(tool: &str, args: &str) -> String {
     format!("(tool/call {{:server \"fix\" :tool \"{tool}\" :args {args}}})")
+}
+
+/// Its tools are listed before the server has a log.
+#[test]
+fn the_log_tells_of_tools_that_are_used_although_they_are_not_as_pinned() {
+    let folder = Folder::new();
+    let pins = folder.file("pins.json", &json!({"version": 1, "upstreams": {"fix": {}}}).to_string());
+    let file = config(&folder, json!({"pins": {"file": pins, "policy": "warn"}}));
+    let mut server = StdioServer::ready(&["--upstreams-config", &file]);
+    assert_eq!(server.eval(1, "(pos? (count (dir 'fix)))"), "user=> true");
+    let log = server.whole_log().join("\n");
+    assert!(log.contains("is new since tools were pinned; look at it and run `ptc upstreams pin`"), "{log}");
 }
 
 #[test]

@@ -222,8 +222,9 @@ fn floor_div(heap: &mut Heap, args: &mut [Value]) -> Res {
     counted(heap, Value::big(num_integer::Integer::div_floor(&x, &y)))
 }
 
-fn floor_mod(_: &mut Heap, args: &mut [Value]) -> Res {
+fn floor_mod(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.work(arith::quotient_cost(&args[0], &args[1]))?;
     args::big(args, 0)?;
     args::big(args, 1)?;
-    arith::modulo(&args[0], &args[1])
+    counted(heap, arith::modulo(&args[0], &args[1])?)
 }

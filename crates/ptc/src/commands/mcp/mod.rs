@@ -66,9 +66,12 @@ const COMMON: &[&str] = &[
     "http-metrics",
 ];
 
+/// What stands below the help that has only some settings.
+const MORE: &str =
+    "These are the settings that are changed most; `ptc mcp --help-all` shows all of them.\n\n";
+
 const AFTER_HELP: &str = "\
-These are the settings that are changed most; `ptc mcp --help-all` shows all of them. Every flag has a variable:
---max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. `ptc docs mcp-options` lists them.
+Every flag has a variable: --max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. `ptc docs mcp-options` lists them.
 
 Examples:
   ptc mcp
@@ -97,7 +100,7 @@ fn declared(command: clap::Command, shown: impl Fn(&Setting) -> bool) -> clap::C
     });
     command
         .about("Serve PTC-Lisp to MCP clients, over stdio or HTTP")
-        .after_help(AFTER_HELP)
+        .after_help(format!("{MORE}{AFTER_HELP}"))
         .arg(
             Arg::new("print-config")
                 .long("print-config")
@@ -154,8 +157,8 @@ impl clap::FromArgMatches for McpArgs {
 /// Runs the command.
 pub fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     if args.help_all {
-        let help =
-            declared(clap::Command::default().name("ptc mcp"), |_| true).render_long_help().to_string();
+        let command = declared(clap::Command::default().name("ptc mcp"), |_| true);
+        let help = command.after_help(AFTER_HELP).render_long_help().to_string();
         ignore_closed_pipe(terminal::page(&help))?;
         return Ok(Outcome::Done);
     }
@@ -263,6 +266,8 @@ async fn start_upstreams(
                 .map(|fault| format!("upstream '{}' cannot be used: {fault}; it is tried again", state.name)),
         );
     }
+    // Nobody hears the log before the server serves.
+    notes.extend(runtime.pin_warnings());
     if config.pins.is_some_and(|pins| pins.policy == PinPolicy::Refuse) {
         let changed: Vec<_> = runtime.states().into_iter().flat_map(|state| state.differences).collect();
         if !changed.is_empty() {
