@@ -64,6 +64,8 @@ mod setup;
 mod setup_places;
 #[path = "cli/setup_rules.rs"]
 mod setup_rules;
+#[path = "cli/setup_undo.rs"]
+mod setup_undo;
 #[path = "shared/shell_server.rs"]
 mod shell_server;
 #[path = "../../ptc-store/tests/it/skip.rs"]
