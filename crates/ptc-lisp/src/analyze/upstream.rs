@@ -218,8 +218,11 @@ impl Analyzer<'_> {
         let lists = lists_tools(server);
         let of = match tools {
             None | Some([]) => lists,
-            Some(tools) if tools.len() <= NAMED => format!("its tools are {}", tools.join(", ")),
-            Some(tools) => format!("its tools are {} and more; {lists}", tools[..NAMED].join(", ")),
+            Some(tools) => {
+                let named: Vec<String> = tools.iter().take(NAMED).map(|tool| tool_in_line(tool)).collect();
+                let more = if tools.len() > NAMED { format!(" and more; {lists}") } else { String::new() };
+                format!("its tools are {}{more}", named.join(", "))
+            }
         };
         Some(format!("{server} is an upstream server: write {call}; {of}"))
     }
@@ -310,14 +313,27 @@ fn no_upstream(server: &str, servers: &Servers) -> Error {
 fn no_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     /// So many tools are named.
     const NAMED: usize = 20;
-    let mut named: Vec<&str> = tools.iter().take(NAMED).map(String::as_str).collect();
+    let mut named: Vec<String> = tools.iter().take(NAMED).map(|tool| tool_in_line(tool)).collect();
     if tools.len() > NAMED {
-        named.push("…");
+        named.push("…".to_owned());
     }
     let message = format!("no tool '{tool}' in upstream '{server}'. Known tools: {}", named.join(", "));
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean :tool \"{best}\"? ")).unwrap_or_default();
     Error::new(ErrorKind::Runtime, message).hint(format!("{near}{}", lists_tools(server)))
+}
+
+/// The name of a tool as it stands in a line, which servers give any text: what breaks the line is written as in JSON, and of
+/// a name that is longer than the protocol allows there is the beginning.
+pub fn tool_in_line(tool: &str) -> String {
+    /// So many characters are shown.
+    const LONGEST: usize = 128;
+    let (shown, left) = match tool.char_indices().nth(LONGEST) {
+        Some((end, _)) => (&tool[..end], "…"),
+        None => (tool, ""),
+    };
+    let shown = shown.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+    crate::visible::visible(&shown).into_owned() + left
 }
 
 /// What is the same in all ways to write a name.
