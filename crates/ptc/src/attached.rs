@@ -101,7 +101,7 @@ impl UpstreamArgs {
                 errln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
             }
         }
-        for note in &config.notes {
+        for note in config.other_notes() {
             errln!("ptc: {note}");
         }
         for note in prelude.iter().flat_map(|prelude| runtime.catalog().hidden_by(prelude)) {
