@@ -176,7 +176,11 @@ impl AttachedUpstreams {
         let wrong: Vec<Error> = nowhere(&planned, &catalog)
             .into_iter()
             .map(|each| {
-                let error = Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix);
+                let kind = match each.reason {
+                    "missing_args" => ErrorKind::InvalidToolArgs,
+                    _ => ErrorKind::UnknownTool,
+                };
+                let error = Error::new(kind, each.message).hint(each.fix);
                 each.place.into_iter().fold(error, Error::at)
             })
             .collect();

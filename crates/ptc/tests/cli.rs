@@ -36,6 +36,8 @@ mod journal;
 mod killed;
 #[path = "cli/lent.rs"]
 mod lent;
+#[path = "cli/odd_servers.rs"]
+mod odd_servers;
 #[path = "cli/outside.rs"]
 mod outside;
 #[path = "cli/packaging.rs"]

@@ -21,9 +21,14 @@ pub struct Servers {
     named: BTreeMap<String, Option<Vec<String>>>,
     /// What their tools do, by server and tool, where somebody says so.
     effects: ToolEffects,
+    /// Tools that are there and cannot be called, by server. A call of one is told why when it is made.
+    held: ToolNames,
     /// Whether there is nothing else.
     closed: bool,
 }
+
+/// The names of tools by server.
+pub type ToolNames = BTreeMap<String, Vec<String>>;
 
 /// What tools do, by server and tool.
 pub type ToolEffects = BTreeMap<String, BTreeMap<String, Effect>>;
@@ -48,6 +53,21 @@ impl Servers {
     /// What their tools do, where somebody says so.
     pub fn effects(&self) -> &ToolEffects {
         &self.effects
+    }
+
+    /// The same, with tools that are there and cannot be called.
+    #[must_use]
+    pub fn holding(self, held: ToolNames) -> Servers {
+        Servers { held, ..self }
+    }
+
+    /// The tools that are there and cannot be called, by server.
+    pub fn held(&self) -> &ToolNames {
+        &self.held
+    }
+
+    fn is_held(&self, server: &str, tool: &str) -> bool {
+        self.held.get(server).is_some_and(|tools| tools.iter().any(|held| held == tool))
     }
 
     /// The same, and there are no others: neither servers, nor tools of those that have been listed. A call of something
@@ -131,6 +151,7 @@ impl Analyzer<'_> {
             None => Ok(named(local)),
             Some(tools) => match granted_as(tools, local) {
                 Some(tool) => Ok(named(tool)),
+                None if servers.is_held(server, local) => Ok(named(local)),
                 None => Err(no_such_tool(ns, local, tools).at(span)),
             },
         })
@@ -265,7 +286,9 @@ impl Analyzer<'_> {
         }
         let error = match (servers.named.get(server), tool) {
             (None, _) => no_upstream(server, servers),
-            (Some(Some(tools)), Some(tool)) if granted_as(tools, tool).is_none() => {
+            (Some(Some(tools)), Some(tool))
+                if granted_as(tools, tool).is_none() && !servers.is_held(server, tool) =>
+            {
                 no_tool(server, tool, tools)
             }
             _ => return,

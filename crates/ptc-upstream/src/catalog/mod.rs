@@ -22,7 +22,7 @@ mod undeclared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_lisp::analyze::{Servers, ToolEffects, tool_in_line};
+use ptc_lisp::analyze::{Servers, ToolEffects, ToolNames, tool_in_line};
 use ptc_lisp::lexical::Index;
 use ptc_lisp::prelude::Effect;
 use serde_json::{Map, Value as Json, json};
@@ -67,6 +67,8 @@ pub struct Server {
     pub approval: ApprovalRules,
     /// Why it is not there.
     pub down: Option<WhyDown>,
+    /// Tools that it has and that cannot be called, by name, each with the reason.
+    pub held: Arc<BTreeMap<String, String>>,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
     /// What it was when it was last there, for descriptions that are read before it is: never for calls.
@@ -103,7 +105,9 @@ impl Catalog {
         servers.sort_by(|left, right| left.name.cmp(&right.name));
         let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
         let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
-        let names = Arc::new(Servers::new(names).doing(effects(&servers)));
+        let held = |server: &Arc<Server>| (server.name.clone(), server.held.keys().cloned().collect());
+        let held: ToolNames = servers.iter().filter(|server| !server.held.is_empty()).map(held).collect();
+        let names = Arc::new(Servers::new(names).doing(effects(&servers)).holding(held));
         Catalog { names, closed: None, servers, searchable: Searchable::default() }
     }
 
