@@ -359,7 +359,7 @@ mod tests {
             ),
             (
                 json!({"type": "array", "items": {"anyOf": [paragraph]}}),
-                "  :x [{:paragraph {:rich_text [{:text {:content string}}]}}]",
+                "  :x [{:paragraph {:rich_text [{:text {:content string}}]}?}]",
                 r#"{:x [{:paragraph {:rich_text [{:text {:content "..."}}]}}]}"#,
             ),
             (

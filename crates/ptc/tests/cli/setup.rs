@@ -143,7 +143,7 @@ impl Home {
     }
 
     /// The files that a setup leaves.
-    fn kept(&self) -> Vec<PathBuf> {
+    pub fn kept(&self) -> Vec<PathBuf> {
         let folder = self.0.join(".config/ptc_runner_mcp/setup");
         let entries = fs::read_dir(folder).into_iter().flatten();
         entries.map(|entry| entry.expect("an entry").path()).collect()

@@ -78,7 +78,7 @@ pub fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Re
     }
     if let Some(original) = &place.copied_from {
         told.push_str(&format!("    what was kept stays: {} names it, too\n", original.display()));
-        for changed in changed {
+        if let Some(changed) = changed {
             told.push_str(&format!("    it is kept in {}\n", changed.display()));
         }
         show(&told)?;
