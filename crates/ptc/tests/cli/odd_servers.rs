@@ -53,7 +53,9 @@ fn a_tool_that_cannot_be_read_says_why_wherever_it_is_asked_for() {
 #[test]
 fn a_server_with_the_name_of_inputs_is_documented_and_called_by_tool_call() {
     let config = servers("of-data");
-    let ran = eval(&config, "(println (doc \"data/look\"))");
+    // Where its tools were listed before the program began.
+    let asked = ["eval", "--catalog-snapshot-mode", "frozen", "-e", "(println (doc \"data/look\"))"];
+    let ran = run(&config, &asked);
     assert!(ran.out.starts_with("data/look\nArgs: :q string\n"), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("Call: (tool/call {:server \"data\" :tool \"look\""), "{}", ran.out);
     assert!(!ran.out.contains("Or: ("), "{}", ran.out);

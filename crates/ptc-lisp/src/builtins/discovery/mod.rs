@@ -141,8 +141,10 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
         _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
         _ if name.starts_with("data/") && !is_tool_of_data(heap, &name) => {
             let beside = match heap.servers.tools_of("data") {
-                Some(_) => "\n  There is a server data, too: (dir \"data\") lists its tools.",
-                None => "",
+                Some(_) => format!(
+                    "\n  There is a server data, too: (dir \"data\") lists its tools, and (meta \"{name}\") tells of one."
+                ),
+                None => String::new(),
             };
             format!("{name}\n  An input of the program.\n  (describe {name}) tells its shape.{beside}")
         }
