@@ -25,10 +25,10 @@ pub fn parts(root: &Root<'_>, arguments: &Map<String, Json>, keys: &Keys) -> Det
     let mut walk = PartWalk { root, keys, told: Details::default(), bytes: 0, steps: 0 };
     for (name, schema) in properties(arguments) {
         let name = keys.key(name);
-        walk.inside(&Place { label: name.clone(), path: vec![name] }, schema, 0);
+        walk.inside(&PartPlace { label: name.clone(), path: vec![name] }, schema, 0);
     }
     for (name, schema) in open_names(arguments) {
-        walk.inside(&Place { label: name.clone(), path: vec![name] }, schema, 0);
+        walk.inside(&PartPlace { label: name.clone(), path: vec![name] }, schema, 0);
     }
     walk.told
 }
@@ -73,17 +73,17 @@ fn schemas<'s>(keyword: &str, value: &'s Json) -> Vec<&'s Map<String, Json>> {
 }
 
 /// Where a part stands.
-struct Place {
+struct PartPlace {
     /// The names that lead to it. A list of lists of lists has no longer path than a list.
     path: Vec<String>,
     /// How it is called in its line: `[:edits :old]`, `each item of :tags`.
     label: String,
 }
 
-impl Place {
+impl PartPlace {
     /// A value inside it that has no name of its own.
-    fn inner(&self, what: &str) -> Place {
-        Place { path: self.path.clone(), label: format!("{what} of {}", self.label) }
+    fn inner(&self, what: &str) -> PartPlace {
+        PartPlace { path: self.path.clone(), label: format!("{what} of {}", self.label) }
     }
 }
 
@@ -113,7 +113,7 @@ struct PartWalk<'r, 's> {
 
 impl PartWalk<'_, '_> {
     /// Tells what is inside the part that stands there.
-    fn inside(&mut self, place: &Place, schema: &Json, level: usize) {
+    fn inside(&mut self, place: &PartPlace, schema: &Json, level: usize) {
         self.steps += 1;
         if self.steps > STEPS || level > LEVELS {
             self.told.cut = true;
@@ -123,7 +123,7 @@ impl PartWalk<'_, '_> {
         for (name, schema) in properties(&fields) {
             let mut path = place.path.clone();
             path.push(self.keys.key(name));
-            let part = Place { label: format!("[{}]", path.join(" ")), path };
+            let part = PartPlace { label: format!("[{}]", path.join(" ")), path };
             if part.path.len() > DEPTH {
                 // Deeper ones are in the shape of the argument, as far as that goes.
                 self.told.cut |= schema.get("description").is_some();
@@ -142,7 +142,7 @@ impl PartWalk<'_, '_> {
         }
     }
 
-    fn tell(&mut self, place: &Place, schema: &Json) {
+    fn tell(&mut self, place: &PartPlace, schema: &Json) {
         let Together { fields, choices } = Together::of(self.root, schema);
         let mut told = bounds(&fields);
         told.extend(self.root.bounds_of(choices.iter().flatten()));
