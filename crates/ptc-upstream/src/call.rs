@@ -2,6 +2,7 @@
 //! program come back as texts that name the bad call, so that it can be mended.
 
 use ptc_host::parts::Extent;
+use ptc_lisp::analyze::tool_in_line;
 use ptc_lisp::machine::{Answer, ValueKind};
 use ptc_lisp::{Error, ErrorKind};
 use serde::de::IgnoredAny;
@@ -88,6 +89,11 @@ pub fn no_tool(server: &str, tool: &str, tools: &str) -> String {
     format!("no tool '{}' in upstream '{}'. Known tools: {tools}", bounded(tool), bounded(server))
 }
 
+/// The upstream has a tool of this name, which cannot be called.
+pub fn unusable_tool(server: &str, tool: &str, why: &str) -> String {
+    format!("tool '{}' of upstream '{}' cannot be used: {why}", tool_in_line(tool), bounded(server))
+}
+
 /// A text that is there and not empty, or what is there instead.
 fn text(value: Option<Json>) -> Result<String, Json> {
     match value {
@@ -132,7 +138,7 @@ pub fn exact(json: &str) -> Result<(), Fault> {
 }
 
 /// How deep the lists and objects of an answer may nest; the decoder goes no deeper.
-const DEEPEST: usize = 127;
+pub const DEEPEST: usize = 127;
 
 /// Sees that an answer does not have more than `most` values, which would take many times the bytes of their text, and that it
 /// does not nest deeper than can be decoded.

@@ -1,5 +1,6 @@
 //! What every transport offers to the layers above: the tools of one upstream, and calls.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,6 +57,11 @@ pub trait Client: Send + Sync {
     /// What it has and no program can use, each with the reason, for the operator.
     fn left_out(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Those of them that have a name, by it: a program that asks for one is told the reason.
+    fn unusable(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
 
     /// What the server said about itself, once it has been reached.

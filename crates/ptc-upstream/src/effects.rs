@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use ptc_lisp::analyze::{ArgumentSource, Manifest, ToolUse, closest};
+use ptc_lisp::analyze::{ArgumentSource, Manifest, ToolUse, closest, tool_in_line};
 use ptc_lisp::span::Span;
 use serde_json::{Map, Value as Json, json};
 
-use crate::catalog::{Catalog, WhyDown};
+use crate::catalog::{Catalog, CatalogTool, WhyDown, one_line, quoted};
 use crate::config::EffectClass;
 use crate::discovery::STARTING;
 use crate::model::ToolDef;
-use crate::runtime::Grants;
+use crate::runtime::{Grants, key_argument};
 
 /// The class of a tool: what the operator says, else what the HTTP method or the server's hints say.
 pub fn classify(tool: &ToolDef, said: Option<EffectClass>) -> EffectClass {
@@ -76,6 +76,8 @@ pub struct PlannedUse {
     pub at_most: Option<u64>,
     /// Arguments that are written in the program.
     pub literal: Map<String, Json>,
+    /// Whether these are all arguments.
+    pub complete: bool,
     /// Where its arguments come from.
     pub sources: BTreeMap<String, ArgumentSource>,
     /// Tools that it may reach and whose calls somebody must approve.
@@ -136,6 +138,7 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
                     effect,
                     at_most: tool_use.at_most,
                     literal: tool_use.args.clone().unwrap_or_default(),
+                    complete: tool_use.complete,
                     sources: sources.clone(),
                     asks: Vec::new(),
                     unlisted: Vec::new(),
@@ -190,6 +193,7 @@ fn upstream_use(
         effect: worst.unwrap_or(EffectClass::Read),
         at_most: tool_use.at_most,
         literal,
+        complete: tool_use.complete,
         sources: own.collect(),
         asks,
         unlisted,
@@ -202,10 +206,10 @@ pub fn reached(planned: &[PlannedUse]) -> BTreeSet<&str> {
     planned.iter().flat_map(|each| &each.reaches).map(|(tool, _)| tool.as_str()).collect()
 }
 
-/// A call of something that does not exist: the program fails where it makes it.
+/// A call of something that does not exist, or without what it requires: the program fails where it makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nowhere {
-    /// `unknown_server` or `unknown_tool`.
+    /// `unknown_server`, `unknown_tool`, `unusable_tool` or `missing_args`.
     pub reason: &'static str,
     /// What is wrong.
     pub message: String,
@@ -215,7 +219,7 @@ pub struct Nowhere {
     pub place: Option<Span>,
 }
 
-/// The calls of a program that name a server or a tool that is not there.
+/// The calls of a program that name a server or a tool that is not there, or that lack arguments.
 pub fn nowhere(planned: &[PlannedUse], catalog: &Catalog) -> Vec<Nowhere> {
     let mut found: Vec<Nowhere> = Vec::new();
     for each in planned.iter().filter_map(|each| each.nowhere(catalog)) {
@@ -229,10 +233,10 @@ pub fn nowhere(planned: &[PlannedUse], catalog: &Catalog) -> Vec<Nowhere> {
 
 impl PlannedUse {
     fn nowhere(&self, catalog: &Catalog) -> Option<Nowhere> {
-        if !self.reaches.is_empty() || !self.unlisted.is_empty() {
-            return None;
-        }
         let (server, tool) = self.target.split_once('/').filter(|(server, _)| *server != COMPUTED)?;
+        if !self.reaches.is_empty() || !self.unlisted.is_empty() {
+            return self.lacking(server, catalog.server(server)?.tool(tool)?);
+        }
         let meant =
             |best: Option<&str>| best.map(|best| format!("did you mean {best}? ")).unwrap_or_default();
         match catalog.server(server) {
@@ -247,6 +251,12 @@ impl PlannedUse {
             }
             // A server without tools has none that could be computed.
             Some(_) if tool == COMPUTED => None,
+            Some(known) if known.held.contains_key(tool) => Some(Nowhere {
+                reason: "unusable_tool",
+                message: known.held[tool].clone(),
+                fix: format!("its other tools are {}", known.tool_names()),
+                place: self.place,
+            }),
             Some(known) => {
                 let names = known.tools.iter().flat_map(BTreeMap::keys).map(String::as_str);
                 Some(Nowhere {
@@ -257,6 +267,29 @@ impl PlannedUse {
                 })
             }
         }
+    }
+}
+
+impl PlannedUse {
+    /// What is wrong with a call whose arguments are all written in the program, if the tool requires others.
+    fn lacking(&self, server: &str, tool: &CatalogTool) -> Option<Nowhere> {
+        if !self.complete {
+            return None;
+        }
+        /// So many characters of a name are told.
+        const NAME: usize = 60;
+        // A call that is made at most once gets its key by itself.
+        let own = key_argument(tool);
+        let args = tool.fitted(self.literal.clone());
+        let missing = tool.missing(&args).into_iter().filter(|name| Some(name.as_str()) != own);
+        let missing: Vec<String> = missing.map(|name| one_line(&name, NAME)).collect();
+        let name = tool_in_line(&tool.def.name);
+        (!missing.is_empty()).then(|| Nowhere {
+            reason: "missing_args",
+            message: format!("{server}/{name} is called without {}, which it requires", missing.join(", ")),
+            fix: format!("(doc {}) tells what it takes", quoted(&format!("{server}/{}", tool.def.name))),
+            place: self.place,
+        })
     }
 }
 
@@ -355,7 +388,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::catalog::{CatalogTool, Server};
+    use crate::catalog::Server;
     use ptc_lisp::machine::Machine;
 
     fn catalog() -> Catalog {
@@ -426,6 +459,35 @@ mod tests {
                 ("unknown_server", "there is no upstream nope", servers),
             ]
         );
+    }
+
+    #[test]
+    fn calls_whose_written_arguments_lack_some_are_named() {
+        let required = json!({"properties": {"q": {}, "page-size": {}, "idempotency_key": {}},
+                              "required": ["q", "page-size", "idempotency_key"]});
+        let input_schema = required.as_object().cloned().unwrap_or_default();
+        let def = ToolDef { name: "search".to_owned(), input_schema, ..ToolDef::default() };
+        let tool = Arc::new(CatalogTool { def, effect: EffectClass::Read, place: 0 });
+        let catalog = Catalog::new([Arc::new(Server {
+            name: "gh".to_owned(),
+            tools: Some([("search".to_owned(), tool)].into()),
+            held: Arc::new([("odd".to_owned(), "tool 'odd' cannot be used".to_owned())].into()),
+            ..Server::default()
+        })]);
+        let lacks = |what: &str| Some(format!("gh/search is called without {what}, which it requires"));
+        for (program, expected) in [
+            ("(tool/call 'gh/search {})", lacks("q, page-size")),
+            ("(tool/call {:server \"gh\" :tool \"search\"})", lacks("q, page-size")),
+            ("(tool/call 'gh/search {:q 1})", lacks("page-size")),
+            ("(tool/call 'gh/search {:q 1 :page_size 2})", None),
+            // What is computed may be anything.
+            ("(tool/call 'gh/search {:q data/q})", None),
+            ("(tool/call 'gh/search data/args)", None),
+            ("(tool/call 'gh/odd {})", Some("tool 'odd' cannot be used".to_owned())),
+        ] {
+            let found = nowhere(&plan(&manifest(program), &catalog, &Policy::open()), &catalog);
+            assert_eq!(found.first().map(|each| each.message.clone()), expected, "{program}");
+        }
     }
 
     #[test]

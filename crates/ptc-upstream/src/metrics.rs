@@ -42,7 +42,9 @@ pub fn ptc_metrics(calls: &[LedgerEntry], returned: Returned) -> Option<Json> {
         calls.iter().filter(kind).filter_map(|call| call.result_bytes).sum()
     };
     let fetched = bytes(&is_ok);
-    let ratio = ratio(fetched, returned.result_bytes);
+    // What was printed goes to the model with the answer.
+    let answer = if returned.result_bytes == 0 { 0 } else { returned.result_bytes + returned.prints_bytes };
+    let ratio = ratio(fetched, answer);
     Some(json!({
         "schema_version": 1,
         "final_result_bytes": returned.result_bytes,
@@ -63,8 +65,8 @@ pub fn ptc_metrics(calls: &[LedgerEntry], returned: Returned) -> Option<Json> {
                 "name": "successful_upstream_results_only",
                 "bytes": fetched,
                 "ratio": ratio,
-                "note": "Results of successful upstream calls, compared with the answer. What failed or was \
-                         too large does not count.",
+                "note": "Results of successful upstream calls, compared with the answer and what was printed. \
+                         What failed or was too large does not count.",
             },
             "optimistic": {
                 "name": "no_ptc_direct_llm_workflow",
@@ -91,7 +93,7 @@ pub fn add_planner(metrics: &mut Json, planner: &Planner) {
         "estimate_method": METHOD,
     });
     metrics["efficiency_note"] =
-        "payload_reduction_ratio compares the answer with upstream results only; it \
+        "payload_reduction_ratio compares the answer and what was printed with upstream results only; it \
                                   excludes the cost of the planner and the envelope of the response."
             .into();
 }
@@ -173,7 +175,8 @@ mod tests {
         assert_eq!(keys.map(|key| metrics[key].clone()), [json!(100), json!(30), json!(9_000)]);
         let counts = ["upstream_ok_count", "upstream_error_count", "upstream_oversize_count"];
         assert_eq!(counts.map(|key| metrics[key].clone()), [json!(1), json!(2), json!(1)]);
-        assert_eq!(metrics["payload_reduction_ratio"], json!(12.5));
+        // 100 bytes came in, 8 of the answer and 3 that were printed went out.
+        assert_eq!(metrics["payload_reduction_ratio"], json!(9.09));
     }
 
     #[test]

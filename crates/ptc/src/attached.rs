@@ -101,7 +101,7 @@ impl UpstreamArgs {
                 errln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
             }
         }
-        for note in &config.notes {
+        for note in config.other_notes() {
             errln!("ptc: {note}");
         }
         for note in prelude.iter().flat_map(|prelude| runtime.catalog().hidden_by(prelude)) {
@@ -185,7 +185,11 @@ impl AttachedUpstreams {
         let wrong: Vec<Error> = nowhere(&planned, &catalog)
             .into_iter()
             .map(|each| {
-                let error = Error::new(ErrorKind::UnknownTool, each.message).hint(each.fix);
+                let kind = match each.reason {
+                    "missing_args" => ErrorKind::InvalidToolArgs,
+                    _ => ErrorKind::UnknownTool,
+                };
+                let error = Error::new(kind, each.message).hint(each.fix);
                 each.place.into_iter().fold(error, Error::at)
             })
             .collect();

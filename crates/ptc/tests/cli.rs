@@ -36,6 +36,8 @@ mod journal;
 mod killed;
 #[path = "cli/lent.rs"]
 mod lent;
+#[path = "cli/odd_servers.rs"]
+mod odd_servers;
 #[path = "cli/outside.rs"]
 mod outside;
 #[path = "cli/packaging.rs"]
@@ -64,6 +66,8 @@ mod setup;
 mod setup_places;
 #[path = "cli/setup_rules.rs"]
 mod setup_rules;
+#[path = "cli/setup_undo.rs"]
+mod setup_undo;
 #[path = "shared/shell_server.rs"]
 mod shell_server;
 #[path = "../../ptc-store/tests/it/skip.rs"]

@@ -46,7 +46,7 @@ pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
 pub(crate) use upstream::taken_name;
-pub use upstream::{Servers, ToolEffects};
+pub use upstream::{Servers, ToolEffects, ToolNames, tool_in_line};
 pub(crate) use written::written;
 
 /// What a program may refer to besides its own definitions and the core library.

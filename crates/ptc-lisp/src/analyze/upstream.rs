@@ -21,9 +21,14 @@ pub struct Servers {
     named: BTreeMap<String, Option<Vec<String>>>,
     /// What their tools do, by server and tool, where somebody says so.
     effects: ToolEffects,
+    /// Tools that are there and cannot be called, by server. A call of one is told why when it is made.
+    held: ToolNames,
     /// Whether there is nothing else.
     closed: bool,
 }
+
+/// The names of tools by server.
+pub type ToolNames = BTreeMap<String, Vec<String>>;
 
 /// What tools do, by server and tool.
 pub type ToolEffects = BTreeMap<String, BTreeMap<String, Effect>>;
@@ -48,6 +53,21 @@ impl Servers {
     /// What their tools do, where somebody says so.
     pub fn effects(&self) -> &ToolEffects {
         &self.effects
+    }
+
+    /// The same, with tools that are there and cannot be called.
+    #[must_use]
+    pub fn holding(self, held: ToolNames) -> Servers {
+        Servers { held, ..self }
+    }
+
+    /// The tools that are there and cannot be called, by server.
+    pub fn held(&self) -> &ToolNames {
+        &self.held
+    }
+
+    fn is_held(&self, server: &str, tool: &str) -> bool {
+        self.held.get(server).is_some_and(|tools| tools.iter().any(|held| held == tool))
     }
 
     /// The same, and there are no others: neither servers, nor tools of those that have been listed. A call of something
@@ -131,6 +151,7 @@ impl Analyzer<'_> {
             None => Ok(named(local)),
             Some(tools) => match granted_as(tools, local) {
                 Some(tool) => Ok(named(tool)),
+                None if servers.is_held(server, local) => Ok(named(local)),
                 None => Err(no_such_tool(ns, local, tools).at(span)),
             },
         })
@@ -218,8 +239,11 @@ impl Analyzer<'_> {
         let lists = lists_tools(server);
         let of = match tools {
             None | Some([]) => lists,
-            Some(tools) if tools.len() <= NAMED => format!("its tools are {}", tools.join(", ")),
-            Some(tools) => format!("its tools are {} and more; {lists}", tools[..NAMED].join(", ")),
+            Some(tools) => {
+                let named: Vec<String> = tools.iter().take(NAMED).map(|tool| tool_in_line(tool)).collect();
+                let more = if tools.len() > NAMED { format!(" and more; {lists}") } else { String::new() };
+                format!("its tools are {}{more}", named.join(", "))
+            }
         };
         Some(format!("{server} is an upstream server: write {call}; {of}"))
     }
@@ -262,7 +286,9 @@ impl Analyzer<'_> {
         }
         let error = match (servers.named.get(server), tool) {
             (None, _) => no_upstream(server, servers),
-            (Some(Some(tools)), Some(tool)) if granted_as(tools, tool).is_none() => {
+            (Some(Some(tools)), Some(tool))
+                if granted_as(tools, tool).is_none() && !servers.is_held(server, tool) =>
+            {
                 no_tool(server, tool, tools)
             }
             _ => return,
@@ -310,14 +336,27 @@ fn no_upstream(server: &str, servers: &Servers) -> Error {
 fn no_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     /// So many tools are named.
     const NAMED: usize = 20;
-    let mut named: Vec<&str> = tools.iter().take(NAMED).map(String::as_str).collect();
+    let mut named: Vec<String> = tools.iter().take(NAMED).map(|tool| tool_in_line(tool)).collect();
     if tools.len() > NAMED {
-        named.push("…");
+        named.push("…".to_owned());
     }
     let message = format!("no tool '{tool}' in upstream '{server}'. Known tools: {}", named.join(", "));
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean :tool \"{best}\"? ")).unwrap_or_default();
     Error::new(ErrorKind::Runtime, message).hint(format!("{near}{}", lists_tools(server)))
+}
+
+/// The name of a tool as it stands in a line, which servers give any text: what breaks the line is written as in JSON, and of
+/// a name that is longer than the protocol allows there is the beginning.
+pub fn tool_in_line(tool: &str) -> String {
+    /// So many characters are shown.
+    const LONGEST: usize = 128;
+    let (shown, left) = match tool.char_indices().nth(LONGEST) {
+        Some((end, _)) => (&tool[..end], "…"),
+        None => (tool, ""),
+    };
+    let shown = shown.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+    crate::visible::visible(&shown).into_owned() + left
 }
 
 /// What is the same in all ways to write a name.

@@ -70,6 +70,9 @@ pub struct Begun {
     /// What those tools do, by server and tool, where somebody said so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub effects: BTreeMap<String, BTreeMap<String, String>>,
+    /// Those tools that it may name and that cannot be called, by server.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<String, Vec<String>>,
     /// Whether there were no others, so that a call of something else was a mistake before it ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
@@ -155,6 +158,7 @@ impl Begun {
             private_tools: program.tools.private_names().map(str::to_owned).collect(),
             servers: named(&program.tools.servers()),
             effects: effects(&program.tools.servers()),
+            held: program.tools.servers().held().clone(),
             closed: program.tools.servers().is_closed(),
             discovery: program.tools.has_discovery(),
             prelude: program.prelude.as_deref().map(Lent::of),
@@ -215,7 +219,7 @@ impl Begun {
             tools.iter().filter_map(|(tool, name)| Some((tool.clone(), Effect::named(name)?))).collect()
         };
         let effects = self.effects.iter().map(|(server, tools)| (server.clone(), known(tools))).collect();
-        let servers = Servers::new(self.servers.clone()).doing(effects);
+        let servers = Servers::new(self.servers.clone()).doing(effects).holding(self.held.clone());
         Arc::new(if self.closed { servers.closed() } else { servers })
     }
 

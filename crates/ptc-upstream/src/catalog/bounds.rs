@@ -5,20 +5,38 @@ use serde_json::{Map, Value as Json};
 /// The most characters of a pattern.
 const PATTERN: usize = 200;
 
+/// A pattern as programs write it.
+pub fn like(pattern: &str) -> String {
+    format!("#\"{}\"", super::one_line(pattern, PATTERN))
+}
+
 /// The bounds of a number, of a text, of a list or of a map, the step of numbers, the pattern and the format of texts.
 pub fn bounds(fields: &Map<String, Json>) -> Vec<String> {
     let mut told: Vec<String> = range(fields).into_iter().collect();
     let step = fields.get("multipleOf").filter(|step| step.is_number());
     told.extend(step.map(|step| format!("a multiple of {step}")));
     let pattern = fields.get("pattern").and_then(Json::as_str).filter(|pattern| !pattern.is_empty());
-    told.extend(pattern.map(|pattern| format!("matches #\"{}\"", super::one_line(pattern, PATTERN))));
-    let names = fields.get("propertyNames").and_then(|names| names.get("pattern")?.as_str());
-    told.extend(names.map(|pattern| format!("keys match #\"{}\"", super::one_line(pattern, PATTERN))));
+    told.extend(pattern.map(|pattern| format!("matches {}", like(pattern))));
+    told.extend(fields.get("propertyNames").and_then(Json::as_object).into_iter().flat_map(names));
     let unlike = fields.get("uniqueItems") == Some(&Json::Bool(true));
     told.extend(unlike.then(|| "no item twice".to_owned()));
     let format = fields.get("format").and_then(Json::as_str).filter(|format| !format.is_empty());
     told.extend(format.map(|format| format!("format {}", super::one_line(format, PATTERN))));
+    let text = |key: &str| fields.get(key).and_then(Json::as_str).map(|text| super::one_line(text, PATTERN));
+    told.extend(text("contentEncoding").map(|encoding| format!("encoded as {encoding}")));
+    told.extend(text("contentMediaType").map(|media| format!("content of type {media}")));
     told
+}
+
+/// What a schema says of the keys of a map.
+fn names(fields: &Map<String, Json>) -> Vec<String> {
+    let allowed = fields.get("enum").and_then(Json::as_array);
+    let allowed = allowed.map(|allowed| format!("keys are of {}", super::types::allowed(allowed, ", ")));
+    let own = bounds(fields).into_iter().map(|told| match told.strip_prefix("matches ") {
+        Some(pattern) => format!("keys match {pattern}"),
+        None => format!("keys: {told}"),
+    });
+    allowed.into_iter().chain(own).collect()
 }
 
 fn range(fields: &Map<String, Json>) -> Option<String> {
@@ -90,6 +108,14 @@ mod tests {
             (json!({"maxItems": 3, "uniqueItems": true}), "at most 3 items; no item twice"),
             (json!({"minProperties": 2}), "at least 2 keys"),
             (json!({"propertyNames": {"pattern": "^x-"}}), "keys match #\"^x-\""),
+            (
+                json!({"propertyNames": {"enum": ["a", "b"], "maxLength": 4}}),
+                "keys are of \"a\", \"b\"; keys: at most 4 characters",
+            ),
+            (
+                json!({"contentEncoding": "base64", "contentMediaType": "image/png"}),
+                "encoded as base64; content of type image/png",
+            ),
             (json!({"type": "string", "format": "date"}), "format date"),
             (json!({"type": "string", "minimum": "1"}), ""),
         ] {

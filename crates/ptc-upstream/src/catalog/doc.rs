@@ -1,13 +1,15 @@
 //! One tool in full, as `doc` gives it: what it is, its arguments, a call to copy, and what comes back. And one server: what it says
 //! of itself, and its tools.
 
-use ptc_lisp::analyze::is_language_namespace;
+use std::sync::Arc;
+
+use ptc_lisp::analyze::{is_language_namespace, tool_in_line};
 use serde_json::Value as Json;
 
 use super::about::KEPT;
 use super::keys::{Keys, key};
-use super::types::{Argument, arguments, details, result_type};
-use super::{CatalogTool, Server, example, one_line, together};
+use super::types::{Argument, arguments, details, open_arguments, result_type};
+use super::{CatalogTool, Server, cut_line, example, one_line, together};
 use crate::client::About;
 use crate::config::EffectClass;
 use crate::discovery::Away;
@@ -84,8 +86,9 @@ fn tools(server: &Server, away: Option<&Away>) -> Vec<String> {
     if tools.len() > TOOLS {
         lines.push(format!("  … {} more: (dir {name} {{:offset {TOOLS}}})", tools.len() - TOOLS));
     }
-    if let Some(tool) = tools.values().next() {
-        let tool = quoted(&format!("{}/{}", server.name, one_line(&tool.def.name, super::NAME)));
+    let is_short = |tool: &&Arc<CatalogTool>| tool.def.name.len() <= super::NAME;
+    if let Some(tool) = tools.values().find(is_short) {
+        let tool = quoted(&format!("{}/{}", server.name, tool.def.name));
         lines.push(format!("(doc {tool}) tells how to call one."));
     }
     lines
@@ -105,20 +108,25 @@ fn is_symbol(name: &str) -> bool {
 pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> String {
     let def = &tool.def;
     let (args, keys) = (arguments(&def.input_schema), Keys::of(&def.input_schema));
-    let mut lines = vec![format!("{server}/{}", def.name)];
-    let description = one_line(&def.description, DESCRIPTION);
+    let mut lines = vec![format!("{server}/{}", tool_in_line(&def.name))];
+    let rest = |of: &str| {
+        let name = quoted(&format!("{server}/{}", def.name));
+        format!("  … is not all: (meta {name}) has the rest under \"{of}\"")
+    };
+    let (description, is_cut) = cut_line(&def.description, DESCRIPTION);
     lines.extend((!description.is_empty()).then_some(description));
-    lines.push(format!("Args: {}", shown(&args)));
+    lines.extend(is_cut.then(|| rest("description")));
+    lines.push(format!("Args: {}", shown(&args, open_arguments(&def.input_schema))));
     let details = details(&def.input_schema);
     lines.extend(details.lines);
-    if details.cut {
-        let name = quoted(&format!("{server}/{}", def.name));
-        lines.push(format!("  … is not all: (meta {name}) has the rest under \"input_schema\""));
-    }
+    lines.extend(details.cut.then(|| rest("input_schema")));
     lines.push(format!("Required: {}", required(&args, &together::ways(&def.input_schema), &keys)));
-    let args = literal(&Json::Object(example::arguments(&def.input_schema)), &keys);
+    let example = example::arguments(&def.input_schema);
+    let doubt = example::doubt(&def.input_schema, &example);
+    let args = literal(&Json::Object(example), &keys);
     lines.push(format!("Call: {}", call(server, &def.name, &args)));
     lines.extend(function(server, &def.name, &args));
+    lines.extend(doubt.map(|why| format!("  … may not fit: {why}")));
     lines.push(format!("Result<{}>", result(tool)));
     if let Some((shape, results)) = observed {
         let times = if results == 1 { "1 result".to_owned() } else { format!("{results} results") };
@@ -146,11 +154,9 @@ fn result(tool: &CatalogTool) -> String {
     }
 }
 
-fn shown(args: &[Argument]) -> String {
-    match args {
-        [] => "none".to_owned(),
-        _ => args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-    }
+fn shown(args: &[Argument], open: Vec<String>) -> String {
+    let shown: Vec<String> = args.iter().map(ToString::to_string).chain(open).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 /// The arguments that must be given, and those of one of several ways.
@@ -353,7 +359,7 @@ mod tests {
             ),
             (
                 json!({"type": "array", "items": {"anyOf": [paragraph]}}),
-                "  :x [{:paragraph {:rich_text [{:text {:content string}}]}}]",
+                "  :x [{:paragraph {:rich_text [{:text {:content string}}]}?}]",
                 r#"{:x [{:paragraph {:rich_text [{:text {:content "..."}}]}}]}"#,
             ),
             (

@@ -78,6 +78,22 @@ fn what_a_value_must_be_is_told_beside_its_type() {
             json!({"type": "array", "items": {"type": "object", "additionalProperties": {"enum": ["on", "off"]}}}),
             "  :x [{\"…\" \"on\"|\"off\"}]",
         ),
+        // Names that a pattern must match are no others.
+        (
+            json!({"type": "object", "patternProperties": {"^x-": {"type": "string"}, "^y-": {}},
+                   "additionalProperties": false}),
+            "  :x {#\"^x-\" string #\"^y-\" any}",
+        ),
+        (
+            json!({"type": "object", "patternProperties": {"^x-": {"type": "string"}},
+                   "additionalProperties": {"type": "integer"}}),
+            "  :x {#\"^x-\" string \"…\" integer}",
+        ),
+        // Without "required" all fields may be left out.
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}),
+            "  :x {:a string? :b integer?}",
+        ),
     ] {
         let page = doc("s", &tool("t", "", json!({"properties": {"x": schema}, "required": ["x"]})), None);
         assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
@@ -156,6 +172,101 @@ fn what_stands_inside_an_argument_is_told_with_its_path() {
 }
 
 #[test]
+fn what_items_and_values_must_be_is_told() {
+    let schema = json!({"properties": {
+        "tags": {"type": "array", "items": {"type": "string", "pattern": "^a", "maxLength": 9, "description": "A tag"}},
+        "rows": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 1}}},
+        "by": {"type": "object", "additionalProperties": {"type": "string", "format": "date"}},
+        "like": {"type": "object", "patternProperties": {"^x-": {"type": "integer", "maximum": 3}},
+                 "properties": {"a": {}}, "additionalProperties": {"minLength": 2}},
+        "pair": {"type": "array", "prefixItems": [{"type": "integer", "minimum": 5}], "items": {"minLength": 4}},
+        "inner": {"type": "object", "properties": {"ids": {"type": "array", "items": {"multipleOf": 5}}}},
+    }});
+    let page = doc("s", &tool("t", "", schema), None);
+    for line in [
+        "  each item of :tags at most 9 characters; matches #\"^a\" - A tag",
+        "  each item of each item of :rows at least 1",
+        "  each value of :by format date",
+        "  each value under #\"^x-\" of :like at most 3",
+        "  each other value of :like at least 2 characters",
+        "  item 0 of :pair at least 5",
+        "  each other item of :pair at least 4 characters",
+        "  each item of [:inner :ids] a multiple of 5",
+    ] {
+        assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+    }
+    assert!(!page.contains("(meta "), "{page}");
+}
+
+#[test]
+fn arguments_of_open_names_are_told() {
+    let schema = json!({"properties": {"q": {"type": "string"}}, "required": ["q"],
+                        "patternProperties": {"^x-": {"type": "integer", "minimum": 3}},
+                        "additionalProperties": {"type": "object", "properties": {"n": {"type": "string", "maxLength": 2}}}});
+    let page = doc("s", &tool("t", "", schema), None);
+    for line in [
+        "Args: :q string, #\"^x-\" integer, \"…\" object",
+        "  #\"^x-\" at least 3",
+        "  \"…\" {:n string?}",
+        "  [\"…\" :n] at most 2 characters",
+    ] {
+        assert!(page.lines().any(|shown| shown == line), "{line}\n{page}");
+    }
+    for (schema, args) in [
+        (json!({"additionalProperties": true}), "Args: \"…\" any"),
+        (json!({"additionalProperties": false}), "Args: none"),
+        (json!({}), "Args: none"),
+    ] {
+        let page = doc("s", &tool("t", "", schema), None);
+        assert!(page.lines().any(|shown| shown == args), "{args}\n{page}");
+    }
+}
+
+#[test]
+fn what_is_cut_says_where_the_rest_is() {
+    let long = "a ".repeat(1_500);
+    let page = doc("s", &tool("t", &long, json!({})), None);
+    assert!(
+        page.contains("\n  … is not all: (meta 's/t) has the rest under \"description\"\nArgs: "),
+        "{page}"
+    );
+    let page = doc("s", &tool("t", "", json!({"properties": {"x": {"description": long}}})), None);
+    assert!(page.contains("  … is not all: (meta 's/t) has the rest under \"input_schema\""), "{page}");
+    let page =
+        doc("s", &tool("t", &long[..1_999], json!({"properties": {"x": {"description": "short"}}})), None);
+    assert!(!page.contains("is not all"), "{page}");
+}
+
+#[test]
+fn an_example_that_may_not_fit_says_so() {
+    for (schema, doubt) in [
+        (
+            json!({"type": "string", "pattern": "^(?!foo)[a-z]+$"}),
+            Some("a pattern of the schema cannot be checked here"),
+        ),
+        (
+            json!({"type": "string", "pattern": "^[a-z]+$", "enum": ["A"]}),
+            Some("no value was found that fits"),
+        ),
+        (json!({"type": "string", "pattern": "^[a-z]+$"}), None),
+    ] {
+        let page = doc("s", &tool("t", "", json!({"properties": {"x": schema}, "required": ["x"]})), None);
+        match doubt {
+            Some(doubt) => assert!(page.contains(&format!("\n  … may not fit: {doubt}")), "{schema}\n{page}"),
+            None => assert!(!page.contains("may not fit"), "{schema}\n{page}"),
+        }
+    }
+}
+
+#[test]
+fn a_name_stays_in_its_line() {
+    let page = doc("s", &tool("a\nb", "", json!({})), None);
+    assert_eq!(page.lines().next(), Some("s/a\\nb"), "{page}");
+    let page = doc("s", &tool(&"x".repeat(5_000), "", json!({})), None);
+    assert_eq!(page.lines().next().map(str::len), Some("s/".len() + 128 + "…".len()), "{page}");
+}
+
+#[test]
 fn conditions_without_words_are_pointed_at() {
     let depends = json!({"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}});
     let chosen = json!({"properties": {"kind": {"enum": ["a", "b"]}, "r": {}}, "if": {"properties": {"kind": {"const": "a"}}},
@@ -177,7 +288,7 @@ fn a_schema_that_contains_itself_is_told_once() {
     let schema = json!({"properties": {"tree": {"$ref": "#/$defs/node"}}, "required": ["tree"], "$defs": {"node": {
         "type": "object", "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}});
     let page = doc("s", &tool("t", "", schema), None);
-    assert!(page.lines().any(|line| line == "  :tree {:name string :kids […]}"), "{page}");
+    assert!(page.lines().any(|line| line == "  :tree {:name string? :kids […]?}"), "{page}");
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/list"}});
     let page = doc(
         "s",

@@ -22,7 +22,7 @@ mod undeclared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_lisp::analyze::{Servers, ToolEffects};
+use ptc_lisp::analyze::{Servers, ToolEffects, ToolNames, tool_in_line};
 use ptc_lisp::lexical::Index;
 use ptc_lisp::prelude::Effect;
 use serde_json::{Map, Value as Json, json};
@@ -67,6 +67,8 @@ pub struct Server {
     pub approval: ApprovalRules,
     /// Why it is not there.
     pub down: Option<WhyDown>,
+    /// Tools that it has and that cannot be called, by name, each with the reason.
+    pub held: Arc<BTreeMap<String, String>>,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
     /// What it was when it was last there, for descriptions that are read before it is: never for calls.
@@ -103,7 +105,9 @@ impl Catalog {
         servers.sort_by(|left, right| left.name.cmp(&right.name));
         let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
         let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
-        let names = Arc::new(Servers::new(names).doing(effects(&servers)));
+        let held = |server: &Arc<Server>| (server.name.clone(), server.held.keys().cloned().collect());
+        let held: ToolNames = servers.iter().filter(|server| !server.held.is_empty()).map(held).collect();
+        let names = Arc::new(Servers::new(names).doing(effects(&servers)).holding(held));
         Catalog { names, closed: None, servers, searchable: Searchable::default() }
     }
 
@@ -211,11 +215,11 @@ impl Server {
 
     /// The names of its tools in one line, for messages.
     pub fn tool_names(&self) -> String {
-        let names = self.tools.iter().flat_map(BTreeMap::keys).map(String::as_str);
+        let names = self.tools.iter().flat_map(BTreeMap::keys).map(|name| tool_in_line(name));
         let count = self.tools.as_ref().map_or(0, BTreeMap::len);
-        let mut listed: Vec<&str> = names.take(LISTED).collect();
+        let mut listed: Vec<String> = names.take(LISTED).collect();
         if count > LISTED {
-            listed.push("…");
+            listed.push("…".to_owned());
         }
         listed.join(", ")
     }
@@ -265,7 +269,7 @@ impl CatalogTool {
 
     /// `tool - description`, or the name alone.
     pub fn entry(&self) -> String {
-        let name = one_line(&self.def.name, NAME);
+        let name = tool_in_line(&self.def.name);
         match self.line() {
             line if line.is_empty() => name,
             line => format!("{name} - {line}"),
@@ -387,6 +391,11 @@ fn takes_null(schema: &Json) -> bool {
 /// A text in one line of at most so many characters, and `...` where something is missing. Characters that hide, or change how
 /// others are seen, are shown by their numbers; those that only choose how a symbol is drawn are left out.
 pub fn one_line(text: &str, most: usize) -> String {
+    cut_line(text, most).0
+}
+
+/// The same, and whether something is missing.
+fn cut_line(text: &str, most: usize) -> (String, bool) {
     let draws = |c: &char| !('\u{fe00}'..='\u{fe0f}').contains(c);
     let mut line = String::new();
     let mut chars = 0;
@@ -402,8 +411,8 @@ pub fn one_line(text: &str, most: usize) -> String {
     }
     let line = ptc_host::visible(&line).into_owned();
     match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", line[..end].trim_end()),
-        None => line,
+        Some((end, _)) => (format!("{}...", line[..end].trim_end()), true),
+        None => (line, false),
     }
 }
 
@@ -482,6 +491,15 @@ pub(crate) mod tests {
         let tool = tool("t", "", schema);
         let args = json!({"a": null, "b": null, "c": null}).as_object().cloned().unwrap_or_default();
         assert_eq!(Json::Object(tool.fitted(args)), json!({"b": null, "c": null}));
+    }
+
+    #[test]
+    fn names_stay_in_their_line() {
+        assert_eq!(tool_in_line("a\nb\tc\u{202e}d e"), "a\\nb\\tc\\u202ed e");
+        let long = "é".repeat(NAME + 1);
+        assert_eq!(tool_in_line(&long), "é".repeat(NAME) + "…");
+        let odd = server("s", "", &[], &[("a\nb", ""), (&long, "")]);
+        assert_eq!(odd.tool_names(), format!("a\\nb, {}…", "é".repeat(NAME)));
     }
 
     #[test]

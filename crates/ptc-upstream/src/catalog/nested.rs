@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::bounds::bounds;
 use super::keys::Keys;
+use super::shaper::{ANY_NAME, open_names};
 use super::together::Together;
 use super::types::{Details, Root, default_of, told_of};
 
@@ -23,7 +24,11 @@ const PURPOSE: usize = 160;
 pub fn parts(root: &Root<'_>, arguments: &Map<String, Json>, keys: &Keys) -> Details {
     let mut walk = PartWalk { root, keys, told: Details::default(), bytes: 0, steps: 0 };
     for (name, schema) in properties(arguments) {
-        walk.inside(&[keys.key(name)], schema, 0);
+        let name = keys.key(name);
+        walk.inside(&PartPlace { label: name.clone(), path: vec![name] }, schema, 0);
+    }
+    for (name, schema) in open_names(arguments) {
+        walk.inside(&PartPlace { label: name.clone(), path: vec![name] }, schema, 0);
     }
     walk.told
 }
@@ -67,6 +72,37 @@ fn schemas<'s>(keyword: &str, value: &'s Json) -> Vec<&'s Map<String, Json>> {
     }
 }
 
+/// Where a part stands.
+struct PartPlace {
+    /// The names that lead to it. A list of lists of lists has no longer path than a list.
+    path: Vec<String>,
+    /// How it is called in its line: `[:edits :old]`, `each item of :tags`.
+    label: String,
+}
+
+impl PartPlace {
+    /// A value inside it that has no name of its own.
+    fn inner(&self, what: &str) -> PartPlace {
+        PartPlace { path: self.path.clone(), label: format!("{what} of {}", self.label) }
+    }
+}
+
+/// The values inside a list or a map that have no names of their own, each with what it is called.
+fn unnamed(fields: &Map<String, Json>) -> Vec<(String, &Json)> {
+    let first = fields.get("prefixItems").and_then(Json::as_array).into_iter().flatten();
+    let first: Vec<(String, &Json)> =
+        first.enumerate().map(|(at, schema)| (format!("item {at}"), schema)).collect();
+    let other = if first.is_empty() { "each item" } else { "each other item" };
+    let rest = fields.get("items").map(|schema| (other.to_owned(), schema));
+    let is_other = properties(fields).next().is_some() || fields.contains_key("patternProperties");
+    let values = open_names(fields).map(|(name, schema)| match (name == ANY_NAME, is_other) {
+        (false, _) => (format!("each value under {name}"), schema),
+        (true, false) => ("each value".to_owned(), schema),
+        (true, true) => ("each other value".to_owned(), schema),
+    });
+    first.into_iter().chain(rest).chain(values).filter(|(_, schema)| schema.is_object()).collect()
+}
+
 struct PartWalk<'r, 's> {
     root: &'r Root<'s>,
     keys: &'r Keys,
@@ -76,8 +112,8 @@ struct PartWalk<'r, 's> {
 }
 
 impl PartWalk<'_, '_> {
-    /// Tells what is inside the part that this path leads to. A list of lists of lists has no longer path than a list.
-    fn inside(&mut self, path: &[String], schema: &Json, level: usize) {
+    /// Tells what is inside the part that stands there.
+    fn inside(&mut self, place: &PartPlace, schema: &Json, level: usize) {
         self.steps += 1;
         if self.steps > STEPS || level > LEVELS {
             self.told.cut = true;
@@ -85,31 +121,35 @@ impl PartWalk<'_, '_> {
         }
         let Together { fields, choices } = Together::of(self.root, schema);
         for (name, schema) in properties(&fields) {
-            let mut path = path.to_vec();
+            let mut path = place.path.clone();
             path.push(self.keys.key(name));
-            if path.len() > DEPTH {
+            let part = PartPlace { label: format!("[{}]", path.join(" ")), path };
+            if part.path.len() > DEPTH {
                 // Deeper ones are in the shape of the argument, as far as that goes.
                 self.told.cut |= schema.get("description").is_some();
                 continue;
             }
-            self.tell(&path, schema);
-            self.inside(&path, schema, level + 1);
+            self.tell(&part, schema);
+            self.inside(&part, schema, level + 1);
         }
-        let values = ["items", "additionalProperties"].into_iter().filter_map(|key| fields.get(key));
-        let first = fields.get("prefixItems").and_then(Json::as_array).into_iter().flatten();
-        for schema in values.chain(first).chain(choices.iter().flatten()).filter(|schema| schema.is_object())
-        {
-            self.inside(path, schema, level + 1);
+        for (what, schema) in unnamed(&fields) {
+            let part = place.inner(&what);
+            self.tell(&part, schema);
+            self.inside(&part, schema, level + 1);
+        }
+        for schema in choices.iter().flatten().filter(|schema| schema.is_object()) {
+            self.inside(place, schema, level + 1);
         }
     }
 
-    fn tell(&mut self, path: &[String], schema: &Json) {
+    fn tell(&mut self, place: &PartPlace, schema: &Json) {
         let Together { fields, choices } = Together::of(self.root, schema);
         let mut told = bounds(&fields);
         told.extend(self.root.bounds_of(choices.iter().flatten()));
         told.extend(default_of(schema, &fields));
-        let Some(told) = told_of(told, schema, &fields, PURPOSE) else { return };
-        let line = format!("  [{}]{told}", path.join(" "));
+        let Some((told, is_short)) = told_of(told, schema, &fields, PURPOSE) else { return };
+        self.told.cut |= is_short;
+        let line = format!("  {}{told}", place.label);
         if self.told.lines.contains(&line) {
             return;
         }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value as Json};
 
+use super::bounds::like;
 use super::keys::{Keys, key};
 use super::together::Together;
 use super::types::{FIELDS, Root, allowed, constrained, joined, kinds};
@@ -14,6 +15,22 @@ pub const DEPTH: usize = 4;
 /// How deep what is inside an argument is told at most, and of how many parts.
 pub const DEEPEST: usize = 9;
 const PARTS: usize = 400;
+
+/// What stands for a name that the schema leaves open.
+pub const ANY_NAME: &str = "\"…\"";
+
+/// The names that a schema leaves open, in words, with the schemas of their values: those that a pattern matches, then all
+/// others.
+pub fn open_names(fields: &Map<String, Json>) -> impl Iterator<Item = (String, &Json)> {
+    let patterns = fields.get("patternProperties").and_then(Json::as_object).into_iter().flatten();
+    let by_pattern = patterns.map(|(pattern, schema)| (like(pattern), schema));
+    let others = fields.get("additionalProperties").filter(|values| values.is_object());
+    by_pattern.chain(others.map(|values| (ANY_NAME.to_owned(), values)))
+}
+
+fn has_open_names(fields: &Map<String, Json>) -> bool {
+    open_names(fields).next().is_some()
+}
 
 /// Writes the shapes of values. Of results it tells types, of arguments the values that they may have as well.
 pub struct Shaper<'r, 's> {
@@ -142,9 +159,12 @@ impl<'r, 's> Shaper<'r, 's> {
                     self.object(properties, fields, depth)
                 }
                 Some(properties) if !properties.is_empty() => self.left_out("map", "{…}"),
+                _ if self.values && depth >= self.deepest && has_open_names(fields) => {
+                    self.left_out("map", "{…}")
+                }
                 _ => match self.open(fields, depth) {
-                    Some(values) => format!("{{{values}}}"),
-                    None => "map".to_owned(),
+                    values if values.is_empty() => "map".to_owned(),
+                    values => format!("{{{}}}", values.join(" ")),
                 },
             },
             _ => kind,
@@ -163,22 +183,29 @@ impl<'r, 's> Shaper<'r, 's> {
         format!("[{}]", shapes.join(" "))
     }
 
-    /// What stands under names that the schema leaves open, if it says so of an argument: `"…" integer`.
-    fn open(&self, fields: &Map<String, Json>, depth: usize) -> Option<String> {
-        let by_pattern = fields.get("patternProperties").and_then(Json::as_object);
-        let values = by_pattern.and_then(|patterns| patterns.values().next());
-        let values =
-            values.or_else(|| fields.get("additionalProperties")).filter(|values| values.is_object())?;
+    /// What stands under names that the schema leaves open, if it says so of an argument: `#"^x-" string`, `"…" integer`.
+    fn open(&self, fields: &Map<String, Json>, depth: usize) -> Vec<String> {
         if !self.values || depth >= self.deepest {
-            return None;
+            return Vec::new();
         }
-        let shape = self.shape(values, depth + 1);
-        (shape != "any").then(|| format!("\"…\" {shape}"))
+        let shown = |(name, schema): (String, &Json)| match self.shape(schema, depth + 1) {
+            shape if name == ANY_NAME && shape == "any" => None,
+            shape => Some(format!("{name} {shape}")),
+        };
+        let mut values: Vec<String> = open_names(fields).take(FIELDS).filter_map(shown).collect();
+        if open_names(fields).count() > FIELDS {
+            values.push("…".to_owned());
+            self.cut.set(true);
+        }
+        values
     }
 
     fn object(&self, properties: &Map<String, Json>, fields: &Map<String, Json>, depth: usize) -> String {
         let required = fields.get("required").and_then(Json::as_array);
-        let optional = |name: &str| required.is_some_and(|names| !names.iter().any(|other| other == name));
+        // Where a schema says of none that it is required, all may be left out of an argument. Of results that is mostly said by
+        // servers which say nothing of the kind.
+        let optional =
+            |name: &str| required.map_or(self.values, |names| !names.iter().any(|other| other == name));
         let field = |(name, schema): (&String, &Json)| {
             let mark = if optional(name) { "?" } else { "" };
             let key = self.keys.map_or_else(|| key(name), |keys| keys.key(name));

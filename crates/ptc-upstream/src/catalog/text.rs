@@ -176,7 +176,7 @@ fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
                 lines.push("  Tools:".to_owned());
                 let entry = |tool: &CatalogTool| match described {
                     true => format!("  - {}", tool.entry()),
-                    false => format!("  - {}", one_line(&tool.def.name, super::NAME)),
+                    false => format!("  - {}", ptc_lisp::analyze::tool_in_line(&tool.def.name)),
                 };
                 // More tools than there is room for are not written out.
                 lines.extend(server.listed().into_iter().take(most).map(|tool| entry(tool)));

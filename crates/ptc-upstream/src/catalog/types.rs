@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use super::bounds::bounds;
 use super::keys::Keys;
 use super::nested;
-use super::shaper::{DEEPEST, DEPTH, Shaper};
+use super::shaper::{ANY_NAME, DEEPEST, DEPTH, Shaper, open_names};
 use super::together::{self, Together, Variants};
 
 /// How many fields of one object are shown.
@@ -66,6 +66,15 @@ fn ordered(schema: &Map<String, Json>) -> Vec<(&str, Option<&Json>, bool)> {
     required.chain(optional.into_iter().map(|name| (name, schema_of(name), false))).collect()
 }
 
+/// The arguments whose names a schema leaves open, in words: `#"^x-" integer`, `"…" string`.
+pub fn open_arguments(schema: &Map<String, Json>) -> Vec<String> {
+    let (root, all) = (Root(schema), together::offered(schema));
+    let named = |(name, schema): (String, &Json)| format!("{name} {}", root.type_name(schema, 0));
+    let any = all.get("additionalProperties") == Some(&Json::Bool(true));
+    let any = any.then(|| format!("{ANY_NAME} any"));
+    open_names(&all).take(FIELDS).map(named).chain(any).collect()
+}
+
 /// What more there is to know of arguments than their types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
@@ -81,8 +90,9 @@ pub fn details(schema: &Map<String, Json>) -> Details {
     let (root, all, keys) = (Root(schema), together::offered(schema), Keys::of(schema));
     let mut details = Details::default();
     let mut left = DETAILS;
-    for (name, schema, _) in ordered(&all) {
-        let Some((line, cut)) = schema.and_then(|schema| root.detail(name, schema, &keys)) else { continue };
+    let named = ordered(&all).into_iter().filter_map(|(name, schema, _)| Some((keys.key(name), schema?)));
+    for (name, schema) in named.chain(open_names(&all)) {
+        let Some((line, cut)) = root.detail(&name, schema, &keys) else { continue };
         if line.len() > left {
             details.lines.push("  …".to_owned());
             details.cut = true;
@@ -178,7 +188,7 @@ impl<'s> Root<'s> {
     }
 
     /// The line of an argument, and whether something of it had no room.
-    fn detail(&self, name: &str, schema: &'s Json, keys: &Keys) -> Option<(String, bool)> {
+    fn detail(&self, name: &str, schema: &Json, keys: &Keys) -> Option<(String, bool)> {
         self.resolve(schema)?;
         let Together { fields, choices } = &Together::of(self, schema);
         let mut told = Vec::new();
@@ -200,7 +210,8 @@ impl<'s> Root<'s> {
         told.extend(bounds(fields));
         told.extend(self.bounds_of(choices.iter().flatten()));
         told.extend(default_of(schema, fields));
-        Some((format!("  {}{}", keys.key(name), told_of(told, schema, fields, PURPOSE)?), cut))
+        let (told, is_short) = told_of(told, schema, fields, PURPOSE)?;
+        Some((format!("  {name}{told}"), cut || is_short))
     }
 
     /// The bounds of each way that a value may be, behind its type.
@@ -232,20 +243,22 @@ pub(super) fn default_of(schema: &Json, fields: &Map<String, Json>) -> Option<St
     default.map(|value| format!("default {}", crate::ledger::shortened(&value.to_string(), ALLOWED)))
 }
 
-/// What is told of a value behind its name, with what it is for in so many characters; nothing if there is nothing.
+/// What is told of a value behind its name, with what it is for in so many characters, and whether that is not all; nothing
+/// if there is nothing.
 pub(super) fn told_of(
     told: Vec<String>,
     schema: &Json,
     fields: &Map<String, Json>,
     most: usize,
-) -> Option<String> {
+) -> Option<(String, bool)> {
     let purpose = schema.get("description").or_else(|| fields.get("description")).and_then(Json::as_str);
-    let purpose = purpose.map(|text| super::one_line(text, most)).filter(|text| !text.is_empty());
+    let purpose = purpose.map(|text| super::cut_line(text, most)).filter(|(text, _)| !text.is_empty());
     if told.is_empty() && purpose.is_none() {
         return None;
     }
     let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
-    Some(told + &purpose.map(|text| format!(" - {text}")).unwrap_or_default())
+    let (purpose, is_cut) = purpose.map(|(text, cut)| (format!(" - {text}"), cut)).unwrap_or_default();
+    Some((told + &purpose, is_cut))
 }
 
 /// Values as a program writes them, as many as fit.

@@ -269,8 +269,8 @@ impl<'b> Reader<'b> {
         };
         let name = self.name(given)?;
         let mut entry = Entry { name, fields: flat(fields) };
-        if self.is_off(&mut entry) {
-            self.note(format!("server '{given}'"), "is switched off and was left out");
+        if let Some(key) = self.is_off(&mut entry) {
+            self.note(format!("server '{given}'"), format!("is switched off ({key}) and was left out"));
             return None;
         }
         let reach = self.reach(&mut entry);
@@ -318,10 +318,15 @@ impl<'b> Reader<'b> {
         Some(plain)
     }
 
-    fn is_off(&mut self, entry: &mut Entry) -> bool {
+    /// The key that switches it off. Whose file this is, and whether that client knows the key, cannot be seen here.
+    fn is_off(&mut self, entry: &mut Entry) -> Option<&'static str> {
         let disabled = self.flag(entry, "disabled");
         let enabled = self.flag(entry, "enabled");
-        disabled == Some(true) || enabled == Some(false)
+        match (disabled, enabled) {
+            (Some(true), _) => Some("\"disabled\": true"),
+            (_, Some(false)) => Some("\"enabled\": false"),
+            _ => None,
+        }
     }
 
     fn reach(&mut self, entry: &mut Entry) -> Option<Reach> {

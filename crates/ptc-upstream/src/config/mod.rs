@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ptc_lisp::analyze::is_language_namespace;
+use ptc_lisp::reader::{ReadLimits, read_all};
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
@@ -367,9 +368,14 @@ impl Config {
     /// Reads a JSON value; relative paths in it are relative to `base`.
     pub fn from_value(value: Json, base: &Path) -> Result<Config, ConfigError> {
         let mut config = parse::config(value, base)?;
-        let taken = config.upstreams.iter().filter(|upstream| is_language_namespace(&upstream.name));
-        config.notes.extend(taken.map(|upstream| taken_name(&upstream.name)));
+        config.notes.extend(config.upstreams.iter().filter_map(|upstream| no_namespace(&upstream.name)));
         Ok(config)
+    }
+
+    /// The notes but for those about servers that cannot be used: of these it is told where they are not there.
+    pub fn other_notes(&self) -> impl Iterator<Item = &Problem> {
+        let is_told = |note: &Problem| self.unusable.values().flatten().any(|known| known == note);
+        self.notes.iter().filter(move |note| !is_told(note))
     }
 
     /// The upstream of this name.
@@ -378,14 +384,27 @@ impl Config {
     }
 }
 
-/// What there is to say about a server whose tools cannot be functions.
-fn taken_name(name: &str) -> Problem {
-    Problem {
+/// What there is to say about a server whose tools cannot be functions; nothing of others.
+fn no_namespace(name: &str) -> Option<Problem> {
+    let message = match () {
+        () if is_language_namespace(name) => format!("{name}/ is a namespace of the language"),
+        () if !is_readable(name) => format!("{name}/ cannot be read as the namespace of a function"),
+        () => return None,
+    };
+    Some(Problem {
         place: format!("upstream '{name}'"),
-        message: format!("{name}/ is a namespace of the language"),
+        message,
         fix: format!(
             "programs call its tools as (tool/call {{:server \"{name}\" :tool \"…\" :args {{…}}}}); under another name they \
              are functions"
         ),
-    }
+    })
+}
+
+/// Whether a name reads as the namespace of a symbol: one that begins with a digit, for instance, is no name at all.
+fn is_readable(name: &str) -> bool {
+    let read = read_all(&format!("{name}/tool"), &ReadLimits::default());
+    read.is_ok_and(|forms| {
+        matches!(forms.as_slice(), [form] if form.as_symbol().is_some_and(|symbol| symbol.split_once('/') == Some((name, "tool"))))
+    })
 }

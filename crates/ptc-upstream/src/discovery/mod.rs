@@ -274,7 +274,10 @@ fn find_tool<'c>(catalog: &'c Catalog, server: &str, tool: &str) -> Result<&'c A
     if server.tools.is_none() {
         return Err(Reply::Nothing("upstream_unavailable"));
     }
-    server.tool(tool).ok_or_else(|| Reply::Wrong(no_tool(&server.name, tool, &server.tool_names())))
+    server.tool(tool).ok_or_else(|| match server.held.get(tool) {
+        Some(why) => Reply::Wrong(why.clone()),
+        None => Reply::Wrong(no_tool(&server.name, tool, &server.tool_names())),
+    })
 }
 
 /// A list with as many entries as fit.

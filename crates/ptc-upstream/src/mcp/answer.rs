@@ -19,6 +19,8 @@ pub struct Page {
     pub next_cursor: Option<String>,
     /// Tools that cannot be read, with the reason.
     pub left_out: Vec<String>,
+    /// Those of them that have a name, with the reason.
+    pub unreadable: Vec<(String, String)>,
 }
 
 impl Page {
@@ -39,10 +41,22 @@ impl Page {
             match serde_json::from_str::<Json>(tool) {
                 Ok(tool) if has_name(&tool) => page.tools.push(tool),
                 Ok(_) => page.left_out.push(format!("an entry without a name: {}", one_line(tool, SHOWN))),
-                Err(error) => page.left_out.push(format!("tool {}: cannot be read: {error}", name_of(tool))),
+                Err(error) => page.leave_out(name_of(tool), &error),
             }
         }
         Ok(page)
+    }
+
+    /// Leaves a tool out that cannot be read; its name is as it stands in the text.
+    fn leave_out(&mut self, name: &str, error: &serde_json::Error) {
+        let why = match error.to_string() {
+            why if why.starts_with("recursion limit exceeded") => {
+                format!("its definition nests deeper than the {} levels that are read", call::DEEPEST)
+            }
+            why => format!("its definition cannot be read: {why}"),
+        };
+        self.left_out.push(format!("tool {name}: {why}"));
+        self.unreadable.extend(serde_json::from_str(name).ok().map(|name: String| (name, why)));
     }
 
     /// Its tools; those without a name are left out, since nobody could call them.
@@ -193,6 +207,7 @@ mod tests {
         let names: Vec<String> = page.tools("mcp_stdio").map(|tool| tool.name).collect();
         assert_eq!(names, ["a", "b"]);
         let [told] = page.left_out.as_slice() else { panic!("{:?}", page.left_out) };
-        assert!(told.starts_with("tool \"deep\": cannot be read: recursion limit exceeded"), "{told}");
+        assert_eq!(told, "tool \"deep\": its definition nests deeper than the 127 levels that are read");
+        assert_eq!(page.unreadable.first().map(|(name, _)| name.as_str()), Some("deep"));
     }
 }

@@ -6,6 +6,7 @@
 //! Over HTTP, a server may be replaced by another one at the same address. When a request is answered as if there had been
 //! no handshake, the connection is retired: requests in flight keep it, the next one performs a new handshake.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -63,6 +64,8 @@ struct Shared {
     excluded: Mutex<Vec<String>>,
     /// Tools that cannot be used, with the reason.
     left_out: Mutex<Vec<String>>,
+    /// Those of them that have a name and that the configuration lets in.
+    unreadable: Mutex<BTreeMap<String, String>>,
 }
 
 /// The client of one MCP upstream.
@@ -85,6 +88,7 @@ impl McpClient {
             handshake: Mutex::default(),
             excluded: Mutex::default(),
             left_out: Mutex::default(),
+            unreadable: Mutex::default(),
         })))
     }
 
@@ -110,7 +114,7 @@ impl McpClient {
         let cap = allowance.max_bytes.min(self.0.config.max_response_bytes);
         let deadline = Instant::now() + allowance.timeout;
         let (mut tools, mut bytes, mut cursor) = (Vec::new(), 0, None);
-        let mut left_out = Vec::new();
+        let (mut left_out, mut unreadable) = (Vec::new(), Vec::new());
         for _ in 0..MOST_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let request = ListToolsRequest::with_param(params);
@@ -122,6 +126,7 @@ impl McpClient {
             }
             let mut page = Page::read(&text)?;
             left_out.append(&mut page.left_out);
+            unreadable.append(&mut page.unreadable);
             tools.extend(page.tools(self.0.config.transport.name()));
             if tools.len() > MOST_TOOLS {
                 return Err(Fault::new(Reason::UpstreamError, format!("lists more than {MOST_TOOLS} tools")));
@@ -132,6 +137,9 @@ impl McpClient {
                     let others = tools.iter().filter(|tool| !admits(tool)).map(|tool| tool.name.clone());
                     *self.0.excluded.lock().unwrap_or_else(PoisonError::into_inner) = others.collect();
                     tools.retain(admits);
+                    unreadable.retain(|(name, _)| self.0.config.tools.admits(name));
+                    *self.0.unreadable.lock().unwrap_or_else(PoisonError::into_inner) =
+                        unreadable.into_iter().collect();
                     self.leave_out(left_out);
                     return Ok(tools);
                 }
@@ -221,6 +229,10 @@ impl Client for McpClient {
 
     fn left_out(&self) -> Vec<String> {
         self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn unusable(&self) -> BTreeMap<String, String> {
+        self.0.unreadable.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn excluded(&self) -> Vec<String> {

@@ -45,6 +45,8 @@ pub struct Process {
     errors: Arc<Words>,
     /// What it printed among its messages, for those that print their errors there.
     pub asides: Arc<Words>,
+    /// Cancelled when all of these have been read.
+    pub drained: CancellationToken,
     stop: CancellationToken,
     /// Cancelled when nothing more will come from the child.
     pub gone: CancellationToken,
@@ -146,7 +148,7 @@ impl Process {
         let words = tokio::spawn(keep_errors(stderr, Arc::clone(&errors)));
         let (tell, ended) = watch::channel(None);
         let (stop, gone) = (CancellationToken::new(), CancellationToken::new());
-        let process = Process { ended, errors, asides, stop, gone };
+        let process = Process { ended, errors, asides, drained: CancellationToken::new(), stop, gone };
         tokio::spawn(tend(child, group, words, tell, process.stop.clone(), process.gone.clone()));
         Ok((process, Pipes { stdin, stdout }))
     }
@@ -165,6 +167,7 @@ impl Process {
     /// What became of the process, with its last words: waits a moment for it to end.
     pub async fn obituary(&self) -> String {
         let _ = tokio::time::timeout(Duration::from_millis(500), self.ended()).await;
+        let _ = tokio::time::timeout(LAST_WORDS, self.drained.cancelled()).await;
         let status = self.ended.borrow().clone().unwrap_or_else(|| "closed its output".to_owned());
         match self.last_line() {
             Some(line) => format!("process {status}; its last words: {line}"),

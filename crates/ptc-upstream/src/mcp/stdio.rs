@@ -21,7 +21,8 @@ const BUFFER: usize = 64 * 1024;
 
 /// One connection over pipes.
 pub struct StdioTransport {
-    lines: Lines<BufReader<ChildStdout>>,
+    /// Empty once dropped.
+    lines: Option<Lines<BufReader<ChildStdout>>>,
     /// Locked for one message at a time; empty once closed.
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     inbox: Arc<Inbox>,
@@ -31,13 +32,15 @@ pub struct StdioTransport {
     gone: CancellationToken,
     /// What it prints among its messages.
     asides: Arc<Words>,
+    /// Cancelled when all that it printed has been read.
+    drained: CancellationToken,
 }
 
 impl StdioTransport {
     /// Speaks through `pipes` until the process is gone; lines have at most `cap` bytes.
     pub fn new(pipes: Pipes, inbox: Arc<Inbox>, cap: usize, process: &Process) -> Self {
         StdioTransport {
-            lines: Lines::new(BufReader::with_capacity(BUFFER, pipes.stdout), cap),
+            lines: Some(Lines::new(BufReader::with_capacity(BUFFER, pipes.stdout), cap)),
             stdin: Arc::new(Mutex::new(Some(pipes.stdin))),
             inbox,
             cap,
@@ -45,6 +48,7 @@ impl StdioTransport {
             answers: Backpressure::new(),
             gone: process.gone.clone(),
             asides: process.asides.clone(),
+            drained: process.drained.clone(),
         }
     }
 
@@ -88,10 +92,11 @@ impl Transport<RoleClient> for StdioTransport {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
+            let lines = self.lines.as_mut()?;
             let line = tokio::select! {
                 biased;
                 () = self.answers.room(), if !self.ready.is_empty() => return self.ready.pop_front(),
-                line = self.lines.next(), if self.ready.is_empty() => line.ok()??,
+                line = lines.next(), if self.ready.is_empty() => line.ok()??,
                 () = self.gone.cancelled() => return None,
             };
             self.take_in(line);
@@ -102,4 +107,44 @@ impl Transport<RoleClient> for StdioTransport {
         self.stdin.lock().await.take();
         Ok(())
     }
+}
+
+/// A server that exits at once may have printed why before anything could be sent to it: nobody asks for messages then.
+impl Drop for StdioTransport {
+    fn drop(&mut self) {
+        let (gone, drained) = (self.gone.clone(), self.drained.clone());
+        let (Some(lines), Ok(runtime)) = (self.lines.take(), tokio::runtime::Handle::try_current()) else {
+            return drained.cancel();
+        };
+        runtime.spawn(keep_rest(lines, self.asides.clone(), gone, drained));
+    }
+}
+
+/// Keeps what else a child prints that is no message, until it is gone.
+async fn keep_rest(
+    mut lines: Lines<BufReader<ChildStdout>>,
+    asides: Arc<Words>,
+    gone: CancellationToken,
+    drained: CancellationToken,
+) {
+    let keep = |text: &[u8]| {
+        if !text.trim_ascii_start().starts_with(b"{") {
+            asides.keep(text);
+        }
+    };
+    loop {
+        let line = tokio::select! {
+            biased;
+            line = lines.next() => line.ok().flatten(),
+            () = gone.cancelled() => None,
+        };
+        match line {
+            Some(Line::Whole(text)) => keep(&text),
+            Some(Line::TooLong { .. }) => {}
+            None => break,
+        }
+    }
+    // Programs that die need not end their last line.
+    lines.rest().iter().for_each(|text| keep(text));
+    drained.cancel();
 }

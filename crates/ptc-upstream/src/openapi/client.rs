@@ -1,6 +1,7 @@
 //! The client of an HTTP API. Its document is read once, before the first listing or call; answers are measured
 //! before they are decoded, redirects are not followed, and credentials are added at the last moment.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ struct Ready {
     http: reqwest::Client,
     operations: Vec<Operation>,
     left_out: Vec<String>,
+    /// The same by the names that their tools would have.
+    unusable: BTreeMap<String, String>,
     about: About,
 }
 
@@ -69,9 +72,10 @@ impl OpenApiClient {
             allow_writes: self.api.allow_writes,
             base: &self.api.endpoint.url,
         };
-        let Compiled { operations, left_out } = compile_all(&document, &choice).map_err(unusable)?;
+        let Compiled { operations, left_out, unusable } =
+            compile_all(&document, &choice).map_err(unusable)?;
         // Somebody else may have been faster, with the same.
-        Ok(self.ready.get_or_init(|| Ready { http, operations, left_out, about: document.about() }))
+        Ok(self.ready.get_or_init(|| Ready { http, operations, left_out, unusable, about: document.about() }))
     }
 
     /// The text of the document, of which no more is read than is allowed.
@@ -211,6 +215,10 @@ impl Client for OpenApiClient {
     fn refuses(&self, tool: &str, args: &Map<String, Json>) -> Option<String> {
         let operation = self.ready.get()?.operation(tool)?;
         request(operation, &self.api.endpoint.url, args.clone()).err()
+    }
+
+    fn unusable(&self) -> BTreeMap<String, String> {
+        self.ready.get().map(|ready| ready.unusable.clone()).unwrap_or_default()
     }
 
     fn left_out(&self) -> Vec<String> {

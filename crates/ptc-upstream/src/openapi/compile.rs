@@ -169,6 +169,8 @@ pub struct Compiled {
     pub operations: Vec<Operation>,
     /// Operations that a pattern or a tag means and that cannot be tools, each with the reason.
     pub left_out: Vec<String>,
+    /// The same by the names that their tools would have.
+    pub unusable: BTreeMap<String, String>,
 }
 
 /// The chosen operations as tools, in the order of the list, or all that is wrong with them.
@@ -191,6 +193,7 @@ pub fn compile_all(document: &Document, choice: &Choice) -> Result<Compiled, Str
         faults: Vec::new(),
         missing: Vec::new(),
         left_out: Vec::new(),
+        unusable: BTreeMap::new(),
     };
     if including.is_empty() {
         let fault =
@@ -214,6 +217,7 @@ struct Compiling<'c> {
     /// Entries that mean nothing.
     missing: Vec<&'c str>,
     left_out: Vec<String>,
+    unusable: BTreeMap<String, String>,
 }
 
 impl<'c> Compiling<'c> {
@@ -257,7 +261,7 @@ impl<'c> Compiling<'c> {
         let unused: Vec<String> = unused.collect();
         self.faults.extend(unused);
         match self.faults.is_empty() {
-            true => Ok(Compiled { operations: self.done, left_out: self.left_out }),
+            true => Ok(Compiled { operations: self.done, left_out: self.left_out, unusable: self.unusable }),
             false => Err(self.faults.join("; ")),
         }
     }
@@ -272,9 +276,11 @@ impl<'c> Compiling<'c> {
     /// Those of a pattern or tag that can be tools; which cannot is told to the operator.
     fn those_that_can(&mut self, text: &str, spots: &[&Spot]) {
         let before = self.done.len();
-        let tried: Vec<Result<(), String>> = spots.iter().filter_map(|spot| self.attempt(spot)).collect();
+        let tried = spots.iter().filter_map(|spot| Some((*spot, self.attempt(spot)?)));
+        let tried: Vec<(&Spot, Result<(), String>)> = tried.collect();
         let all = tried.len();
-        let faults: Vec<String> = tried.into_iter().filter_map(Result::err).collect();
+        let failed = tried.into_iter().filter_map(|(spot, tried)| Some((spot, tried.err()?)));
+        let (failed, faults): (Vec<&Spot>, Vec<String>) = failed.unzip();
         let Some(first) = faults.first() else { return };
         let count = faults.len();
         if self.done.len() == before && count == all {
@@ -285,6 +291,8 @@ impl<'c> Compiling<'c> {
                 "{count} of the operations that '{text}' means cannot be tools (`ptc upstreams check` lists them), the \
                  first: {first}"
             );
+            let names: Vec<String> = failed.iter().map(|spot| spot.tool_name(self.choice)).collect();
+            self.unusable.extend(names.into_iter().zip(faults.iter().cloned()));
             self.left_out.extend(faults);
         }
     }
@@ -348,7 +356,7 @@ impl Spot<'_> {
         }
         input.required.retain(|name| !default_args.contains_key(name));
         let output = note(&mut faults, self.output(document)).unwrap_or_default();
-        let name = tool_name(change.name.as_deref().or_else(|| self.text("x-ptc-name")).unwrap_or(id));
+        let name = self.tool_name(choice);
         if name.is_empty() {
             faults.push("has no letter in its name; give it a name in operation_overrides".to_owned());
         }
@@ -388,6 +396,12 @@ impl Spot<'_> {
 
     fn text(&self, key: &str) -> Option<&str> {
         self.operation.get(key)?.as_str()
+    }
+
+    /// The name of its tool.
+    fn tool_name(&self, choice: &Choice) -> String {
+        let given = choice.overrides.get(self.id.as_ref()).and_then(|change| change.name.as_deref());
+        tool_name(given.or_else(|| self.text("x-ptc-name")).unwrap_or(&self.id))
     }
 
     /// Refuses what no parameter or response has to do with.

@@ -26,13 +26,17 @@ impl Document {
         let text = text.trim_start_matches('\u{feff}');
         let root: Json = match text.trim_start().starts_with('{') {
             true => serde_json::from_str(text).map_err(|error| format!("schema is not JSON: {error}"))?,
-            false => serde_saphyr::from_str(text).map_err(|error| format!("schema is not YAML: {error}"))?,
+            false => read_yaml(text)?,
         };
         match root.get("openapi").and_then(Json::as_str) {
             Some(version) if version.starts_with("3.") => Ok(Document(root)),
             Some(version) => {
                 Err(format!("schema has OpenAPI version {version}; use a document of version 3.0 or 3.1"))
             }
+            None if root.get("openapi").is_some_and(Json::is_number) => Err(format!(
+                "schema has the number {} as \"openapi\"; write the version as a text, in quotes",
+                root["openapi"]
+            )),
             None => {
                 Err("schema has no key \"openapi\"; use an OpenAPI document of version 3.0 or 3.1".to_owned())
             }
@@ -76,6 +80,60 @@ impl Document {
         let mut walk = DocumentWalk { document: self, open: Vec::new(), parts: PARTS };
         walk.schema(schema, 0)
     }
+}
+
+/// YAML as of version 1.2, as OpenAPI wants it: `on` and `yes` are texts.
+fn read_yaml(text: &str) -> Result<Json, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let root: Json = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| format!("schema is not YAML: {error}"))?;
+    match old_boolean(&root) {
+        None => Ok(root),
+        Some((key, word)) => Err(format!(
+            "schema has the text {word:?} as {key:?}, which is true or false: YAML 1.2 knows no other words for them; write \
+             one of these"
+        )),
+    }
+}
+
+/// The first key of OpenAPI that is true or false and has a word of YAML 1.1 for it, and the word.
+fn old_boolean(root: &Json) -> Option<(&str, &str)> {
+    const BOOLEAN: [&str; 11] = [
+        "additionalProperties",
+        "allowEmptyValue",
+        "allowReserved",
+        "deprecated",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "explode",
+        "nullable",
+        "readOnly",
+        "required",
+        "uniqueItems",
+    ];
+    const WORDS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
+    let mut open = vec![root];
+    while let Some(value) = open.pop() {
+        match value {
+            Json::Array(items) => open.extend(items),
+            Json::Object(fields) => {
+                for (key, value) in fields {
+                    let word = value.as_str().filter(|word| WORDS.contains(&word.to_lowercase().as_str()));
+                    if let (Some(word), true) = (word, BOOLEAN.contains(&key.as_str())) {
+                        return Some((key, word));
+                    }
+                    // What stands there is data.
+                    let is_data =
+                        matches!(key.as_str(), "example" | "examples" | "default" | "enum" | "const");
+                    if !is_data && !key.starts_with("x-") {
+                        open.push(value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Keys that describe a document rather than data.
@@ -189,12 +247,26 @@ mod tests {
             ("{\"openapi\": \"3.1.0\"", "schema is not JSON"),
             ("{\"swagger\": \"2.0\"}", "schema has no key \"openapi\""),
             ("openapi: 2.9.0", "schema has OpenAPI version 2.9.0"),
+            ("openapi: 3.1", "schema has the number 3.1 as \"openapi\"; write the version as a text"),
             ("a: [", "schema is not YAML"),
+            (
+                "openapi: 3.1.0\nin: [{required: yes}]",
+                "schema has the text \"yes\" as \"required\", which is true or false",
+            ),
             (&"x".repeat(101), "schema exceeds byte cap"),
         ] {
             let error = Document::read(text.as_bytes(), 100).expect_err("it is refused");
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn words_of_yaml_1_1_are_texts() {
+        let text =
+            "openapi: 3.1.0\na: {enum: [on, off, yes, NO, y, true]}\nexample: {required: yes}\nb: False\n";
+        let document = Document::read(text.as_bytes(), 1_000).expect("it is read");
+        assert_eq!(document.0["a"]["enum"], json!(["on", "off", "yes", "NO", "y", true]));
+        assert_eq!((&document.0["example"]["required"], &document.0["b"]), (&json!("yes"), &json!(false)));
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Run {
                 let (args, line) = (tool.fitted(request.args), tool.line());
                 (tool.def.name.clone(), tool.effect, args, line)
             }
-            FoundTool::Withheld(_) => return None,
+            FoundTool::Withheld(_) | FoundTool::Unusable(_) => return None,
             // Nothing is known of the tools of a server that was not listed yet.
             FoundTool::Unknown(server) if server.tools.is_none() => {
                 (request.tool, EffectClass::Unknown, request.args, String::new())

@@ -424,6 +424,8 @@ impl Run {
             }
             FoundTool::Tool(tool) => Ok(tool),
             FoundTool::Withheld(why) => Err(denied(why)),
+            FoundTool::Unusable(_) if !grants.allows(server, asked) => Err(not_granted()),
+            FoundTool::Unusable(why) => Err(Fault::new(Reason::UpstreamError, why).into()),
             FoundTool::Unknown(_) if !grants.allows(server, asked) => Err(not_granted()),
             FoundTool::Unknown(known) => Err(Stop::Wrong(request.unknown_tool(&known.tool_names()))),
         }

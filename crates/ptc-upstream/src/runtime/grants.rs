@@ -89,8 +89,10 @@ impl Grants {
                 let kept = tools.iter().filter(|(name, _)| granted(name));
                 kept.map(|(name, tool)| (name.clone(), tool.clone())).collect()
             });
+            let held = server.held.iter().filter(|(name, _)| granted(name));
+            let held = Arc::new(held.map(|(name, why)| (name.clone(), why.clone())).collect());
             // What was there before is not held against grants.
-            Arc::new(Server { tools, remembered: None, ..(**server).clone() })
+            Arc::new(Server { tools, held, remembered: None, ..(**server).clone() })
         };
         Arc::new(Catalog::new(catalog.servers().iter().filter(seen).map(server)))
     }

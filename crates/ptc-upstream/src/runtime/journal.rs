@@ -520,7 +520,7 @@ pub(super) fn read(mut kept: Json) -> Result<(Json, ValueKind), Fault> {
 }
 
 /// The argument by which a tool tells a call that comes twice from two calls, if it takes one.
-pub(super) fn key_argument(tool: &CatalogTool) -> Option<&str> {
+pub(crate) fn key_argument(tool: &CatalogTool) -> Option<&str> {
     let declared = tool.def.input_schema.get("properties").and_then(Json::as_object)?;
     let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
     let text = |schema: &Json| schema.get("type").is_none_or(|kind| kind == "string");

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
+pub(crate) use self::journal::key_argument;
 pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, numbered};
 pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};

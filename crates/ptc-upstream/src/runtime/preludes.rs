@@ -86,7 +86,7 @@ impl RunContext {
         let found = upstream.find(tool);
         let name = match &found {
             FoundTool::Tool(known) => known.def.name.as_str(),
-            FoundTool::Withheld(_) | FoundTool::Unknown(_) => tool,
+            FoundTool::Withheld(_) | FoundTool::Unusable(_) | FoundTool::Unknown(_) => tool,
         };
         // What is not granted is not told of, whatever there is.
         if !grants.reaches(credentials.iter().map(String::as_str)) || !grants.allows(server, name) {
@@ -98,6 +98,7 @@ impl RunContext {
         match found {
             FoundTool::Tool(tool) => Ok(tool),
             FoundTool::Withheld(why) => Err((Offer::Denied, Some(one_line(&why, WHY)))),
+            FoundTool::Unusable(why) => Err((Offer::UnknownTool, Some(one_line(&why, WHY)))),
             FoundTool::Unknown(_) => Err((Offer::UnknownTool, None)),
         }
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::remember;
+use crate::call;
 use crate::catalog::{CatalogTool, Server, one_line, purpose, same_name, shortened};
 use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
@@ -76,6 +77,8 @@ pub(super) enum FoundTool {
     Tool(Arc<CatalogTool>),
     /// It is there and must not be used.
     Withheld(String),
+    /// It is there and cannot be used.
+    Unusable(String),
     /// It is not there; these are.
     Unknown(Arc<Server>),
 }
@@ -318,6 +321,7 @@ impl Upstream {
             description: self.description(about.as_ref()),
             about: about.map(Arc::new),
             tools: Some(tools.collect()),
+            held: Arc::new(self.unusable()),
             remembered: None,
             ..(*before.server).clone()
         };
@@ -353,6 +357,17 @@ impl Upstream {
         known
     }
 
+    /// Tools that it has and that cannot be used, by name, each with what a program is told that asks for one.
+    fn unusable(&self) -> BTreeMap<String, String> {
+        let covered = |text: &str| self.redactor.redact_string(text.to_owned());
+        let told = |(tool, why): (String, String)| {
+            let tool = covered(&tool);
+            let why = call::unusable_tool(&self.config.name, &tool, &covered(&why));
+            (tool, why)
+        };
+        self.client.unusable().into_iter().map(told).collect()
+    }
+
     /// What the operator says it is for, else what it says itself.
     fn description(&self, about: Option<&About>) -> String {
         let own = || about.map(|about| purpose(&self.config.name, about)).unwrap_or_default();
@@ -383,10 +398,11 @@ impl Upstream {
         let known = self.known();
         let tool = known.server.tool(name).cloned();
         let exact = tool.as_ref().map_or(name, |tool| tool.def.name.as_str());
-        match (known.withheld.get(exact), tool) {
-            (Some(why), _) => FoundTool::Withheld(why.clone()),
-            (None, Some(tool)) => FoundTool::Tool(tool),
-            (None, None) => FoundTool::Unknown(known.server),
+        match (known.withheld.get(exact), tool, known.server.held.get(name)) {
+            (Some(why), ..) => FoundTool::Withheld(why.clone()),
+            (None, Some(tool), _) => FoundTool::Tool(tool),
+            (None, None, Some(why)) => FoundTool::Unusable(why.clone()),
+            (None, None, None) => FoundTool::Unknown(known.server),
         }
     }
 }

@@ -101,7 +101,7 @@ fn a_file_with_seven_servers_works_unchanged() {
             "server 'My Notes': is called 'My-Notes' in programs",
             "server 'My-Notes', key 'autoApprove': is a setting of the client and has no meaning here",
             "server 'My-Notes', key 'timeout': is a setting of the client; \"call_timeout_ms\" says here how long a call may take",
-            "server 'old': is switched off and was left out",
+            "server 'old': is switched off (\"disabled\": true) and was left out",
             "server 'picky', key 'mystery': is not known here and was left out",
         ]
     );

@@ -79,6 +79,10 @@ async fn a_server_that_cannot_start_says_why() {
         (faulty(&["--greeting-is-nonsense"]), "handshake failed: the answer is not as MCP wants it"),
         (missing, "command not found: no-such-command-anywhere"),
         (shell("printf 'no key' >&2; exit 3"), "process exited with status 3; its last words: no key"),
+        // Some print among their messages why they end, with or without the end of the line.
+        (shell("echo no key; exit 3"), "process exited with status 3; its last words: no key"),
+        (shell("printf 'no key'; exit 3"), "process exited with status 3; its last words: no key"),
+        (shell("echo '{}'; echo why >&2; exit 3"), "process exited with status 3; its last words: why"),
         (homeless, "the folder /no/such/folder to start sh in does not exist"),
     ] {
         let client = client(upstream);

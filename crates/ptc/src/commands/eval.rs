@@ -308,6 +308,7 @@ impl EvalArgs {
             tools: tools.names().map(str::to_owned).collect(),
             servers: named(&tools.servers()),
             effects: effects(&tools.servers()),
+            held: tools.servers().held().clone(),
             closed: tools.servers().is_closed(),
             discovery: tools.has_discovery(),
             strict_inputs: true,

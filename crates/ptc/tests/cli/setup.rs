@@ -143,7 +143,7 @@ impl Home {
     }
 
     /// The files that a setup leaves.
-    fn kept(&self) -> Vec<PathBuf> {
+    pub fn kept(&self) -> Vec<PathBuf> {
         let folder = self.0.join(".config/ptc_runner_mcp/setup");
         let entries = fs::read_dir(folder).into_iter().flatten();
         entries.map(|entry| entry.expect("an entry").path()).collect()
@@ -309,7 +309,13 @@ fn what_cannot_be_moved_is_said() {
         (Some("{\"mcpServers\": "), "is not JSON"),
         (
             Some("{\"mcpServers\": {\"x\": {\"command\": \"x\", \"disabled\": true}}}"),
-            "that could be moved are switched off",
+            "server 'x': it is not documented whether the client starts a server with \"disabled\": true",
+        ),
+        (
+            Some(
+                "{\"mcpServers\": {\"x\": {\"url\": \"https://x.example\", \"auth\": {\"CLIENT_ID\": \"a\"}}}}",
+            ),
+            "server 'x': \"auth\" is how the client signs in; write a token into \"headers\" to move it",
         ),
         (
             Some("{\"mcpServers\": {\"ptc\": {\"command\": \"a\"}, \"x\": {\"command\": \"b\"}}}"),
@@ -324,6 +330,20 @@ fn what_cannot_be_moved_is_said() {
     }
     let ran = home.ptc(&["setup", "cursor", "--undo"]);
     assert!(ran.code == 2 && ran.err.contains("was not set up"), "{}", ran.err);
+}
+
+#[test]
+fn a_server_is_off_behind_ptc_only_if_the_client_knows_the_key_that_says_so() {
+    let home = Home::new("switched");
+    let entry = |key: &str| format!("{{\"mcpServers\": {{\"x\": {{\"command\": \"x\", {key}}}}}}}");
+    home.write(".claude.json", &entry("\"disabled\": true"));
+    let ran = home.ptc(&["setup", "claude-code", "--yes", "--no-check"]);
+    let told = "  - x\n    ! \"disabled\": true does not keep the client from starting it: it is on behind ptc, too;";
+    assert!(ran.code == 0 && ran.out.contains(told), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("switched off"), "{}", ran.out);
+    home.write(".codeium/windsurf/mcp_config.json", &entry("\"disabled\": true"));
+    let ran = home.ptc(&["setup", "windsurf", "--yes", "--no-check"]);
+    assert!(ran.code == 2 && ran.err.contains("that could be moved are switched off"), "{}", ran.err);
 }
 
 /// The file with all nine clients in it again: what a setup and an undo leave is what was there.

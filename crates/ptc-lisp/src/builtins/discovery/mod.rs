@@ -139,8 +139,14 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
         (None, Some(own), _) => describe_own(heap, own)?,
         (None, None, Some(entry)) => describe(entry),
         _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
-        _ if name.starts_with("data/") => {
-            format!("{name}\n  An input of the program.\n  (describe {name}) tells its shape.")
+        _ if name.starts_with("data/") && !is_tool_of_data(heap, &name) => {
+            let beside = match heap.servers.tools_of("data") {
+                Some(_) => format!(
+                    "\n  There is a server data, too: (dir \"data\") lists its tools, and (meta \"{name}\") tells of one."
+                ),
+                None => String::new(),
+            };
+            format!("{name}\n  An input of the program.\n  (describe {name}) tells its shape.{beside}")
         }
         _ => match page(heap, &name)?.or_else(|| library::namespace_doc(&name)) {
             Some(text) => text,
@@ -166,14 +172,21 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::string(text))
 }
 
+/// Whether a name of inputs is that of a tool, too: of a server that is called `data`. Of an input there is not much to tell.
+fn is_tool_of_data(heap: &Heap, name: &str) -> bool {
+    let tool = heap.servers.tools_of("data").zip(name.strip_prefix("data/"));
+    tool.is_some_and(|(tools, tool)| crate::prelude::granted_as(tools, tool).is_some())
+}
+
 /// What to say of a server whose name was just explained as something else.
 fn hidden_server(heap: &Heap, name: &str) -> Option<String> {
     /// So many tools are named.
     const NAMED: usize = 12;
     let tools = heap.servers.tools_of(name)?;
-    let mut named: Vec<&str> = tools.iter().take(NAMED).map(String::as_str).collect();
+    let mut named: Vec<String> =
+        tools.iter().take(NAMED).map(|tool| crate::analyze::tool_in_line(tool)).collect();
     if tools.len() > NAMED {
-        named.push("…");
+        named.push("…".to_owned());
     }
     let named = if named.is_empty() { String::new() } else { format!("; its tools: {}", named.join(", ")) };
     Some(format!(

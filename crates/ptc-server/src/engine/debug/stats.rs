@@ -97,7 +97,8 @@ fn payload_reduction(records: &[&Json]) -> Json {
         let counted = measured.iter().filter(|record| ratio(record).is_some());
         counted.filter_map(|record| record["ptc_metrics"][key].as_u64()).sum::<u64>()
     };
-    let (fetched, returned) = (with_ratio("upstream_result_bytes"), with_ratio("final_result_bytes"));
+    let fetched = with_ratio("upstream_result_bytes");
+    let returned = with_ratio("final_result_bytes") + with_ratio("prints_bytes");
     let weighted = (returned > 0).then(|| rounded(fetched as f64 / returned as f64, 100.0));
     let mut top: Vec<&&&Json> = measured.iter().filter(|record| ratio(record).is_some()).collect();
     // Newest first among equals: the sort is stable.

@@ -19,11 +19,31 @@ const PATTERN_BYTES: usize = 1 << 18;
 pub struct Fit<'r> {
     root: &'r Root<'r>,
     left: Cell<usize>,
+    /// Whether something fitted because its pattern cannot be read.
+    unread: Cell<bool>,
 }
 
 impl<'r> Fit<'r> {
     pub fn new(root: &'r Root<'r>) -> Fit<'r> {
-        Fit { root, left: Cell::new(WORK) }
+        Fit { root, left: Cell::new(WORK), unread: Cell::new(false) }
+    }
+
+    /// Why it is not certain that a value fits; nothing if it is.
+    pub fn doubt(&self, schema: &Json, value: &Json) -> Option<&'static str> {
+        if !self.value(schema, value) {
+            return Some("no value was found that fits all of the schema; edit it by what stands above");
+        }
+        if self.unread.get() {
+            return Some("a pattern of the schema cannot be checked here; edit it by what stands above");
+        }
+        (self.left.get() == 0).then_some("the schema is too large to be checked here in full")
+    }
+
+    /// Whether a pattern is found in a text.
+    fn matches(&self, pattern: &str, text: &str) -> bool {
+        let found = found(pattern, text);
+        self.unread.set(self.unread.get() || found.is_none());
+        found.unwrap_or(true)
     }
 
     /// Whether a value fits.
@@ -61,7 +81,7 @@ impl<'r> Fit<'r> {
             && self.combined(fields, value, depth)
             && match value {
                 Json::Number(number) => number.as_f64().is_none_or(|number| is_within(fields, number)),
-                Json::String(text) => is_text(fields, text),
+                Json::String(text) => self.is_text(fields, text),
                 Json::Array(items) => self.items(fields, items, depth),
                 Json::Object(named) => self.named(fields, named, depth),
                 Json::Null | Json::Bool(_) => true,
@@ -113,7 +133,7 @@ impl<'r> Fit<'r> {
             let own = object("properties").and_then(|properties| properties.get(name));
             let by_pattern: Vec<&Json> = patterns
                 .iter()
-                .filter(|(pattern, _)| matches(pattern, name))
+                .filter(|(pattern, _)| self.matches(pattern, name))
                 .map(|(_, schema)| *schema)
                 .collect();
             let rest = fields.get("additionalProperties").filter(|_| own.is_none() && by_pattern.is_empty());
@@ -130,12 +150,24 @@ impl<'r> Fit<'r> {
             })
             && named.iter().all(each)
     }
+
+    fn is_text(&self, fields: &Map<String, Json>, text: &str) -> bool {
+        let length = text.chars().count();
+        (whole(fields, "minLength").unwrap_or(0)..=whole(fields, "maxLength").unwrap_or(usize::MAX))
+            .contains(&length)
+            && fields.get("pattern").and_then(Json::as_str).is_none_or(|pattern| self.matches(pattern, text))
+    }
 }
 
 /// Whether a pattern is found in a text; one that cannot be read is.
 pub fn matches(pattern: &str, text: &str) -> bool {
+    found(pattern, text).unwrap_or(true)
+}
+
+/// The same; nothing of one that cannot be read.
+fn found(pattern: &str, text: &str) -> Option<bool> {
     let compiled = regex::RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-    compiled.map_or(true, |pattern| pattern.is_match(text))
+    compiled.ok().map(|pattern| pattern.is_match(text))
 }
 
 /// Numbers are equal by value: 1 is 1.0.
@@ -170,11 +202,4 @@ fn is_within(fields: &Map<String, Json>, number: f64) -> bool {
         && bound("maximum").is_none_or(|most| number <= most)
         && bound("exclusiveMaximum").is_none_or(|most| number < most)
         && bound("multipleOf").is_none_or(|step| step <= 0.0 || (number / step).fract() == 0.0)
-}
-
-fn is_text(fields: &Map<String, Json>, text: &str) -> bool {
-    let length = text.chars().count();
-    (whole(fields, "minLength").unwrap_or(0)..=whole(fields, "maxLength").unwrap_or(usize::MAX))
-        .contains(&length)
-        && fields.get("pattern").and_then(Json::as_str).is_none_or(|pattern| matches(pattern, text))
 }

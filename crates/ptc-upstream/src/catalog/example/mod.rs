@@ -39,6 +39,12 @@ pub fn arguments(schema: &Map<String, Json>) -> Map<String, Json> {
     }
 }
 
+/// Why an example of arguments may not fit their schema; nothing if it does.
+pub fn doubt(schema: &Map<String, Json>, example: &Map<String, Json>) -> Option<&'static str> {
+    let whole = Json::Object(schema.clone());
+    Fit::new(&Root(schema)).doubt(&whole, &Json::Object(example.clone()))
+}
+
 struct Making<'s> {
     root: Root<'s>,
     /// Values that the example may still have.

@@ -258,12 +258,14 @@ async fn start_upstreams(
     };
     let told_later = frozen.in_background;
     let runtime = Runtime::start(&config, secrets, frozen).await?;
-    let mut notes: Vec<String> = config.notes.iter().map(ToString::to_string).collect();
+    let mut notes: Vec<String> = match told_later {
+        true => config.notes.iter().map(ToString::to_string).collect(),
+        false => config.other_notes().map(ToString::to_string).collect(),
+    };
     for state in runtime.states().into_iter().filter(|_| !told_later) {
+        let again = if config.unusable.contains_key(&state.name) { "" } else { "; it is tried again" };
         notes.extend(
-            state
-                .fault
-                .map(|fault| format!("upstream '{}' cannot be used: {fault}; it is tried again", state.name)),
+            state.fault.map(|fault| format!("upstream '{}' cannot be used: {fault}{again}", state.name)),
         );
     }
     // Nobody hears the log before the server serves.

@@ -37,6 +37,19 @@ pub struct Client {
     usual_time: u64,
     /// What becomes of a variable without a value.
     pub unset: Unset,
+    /// What switches a server off in its entry.
+    pub switch: Switch,
+}
+
+/// What a client makes of `disabled` and `enabled` in the entry of a server, with which some clients switch servers off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It knows this one of the two, and not the other.
+    Key(&'static str),
+    /// It knows neither, and starts the server.
+    Ignored,
+    /// Nothing is documented.
+    Unknown,
 }
 
 /// What a client does where a variable has no value.
@@ -129,6 +142,7 @@ pub const CLIENTS: &[Client] = &[
         time: Some(("timeout", 1.0)),
         usual_time: LONGEST,
         unset: Unset::Kept,
+        switch: Switch::Ignored,
         entry: typed,
     },
     Client {
@@ -144,6 +158,7 @@ pub const CLIENTS: &[Client] = &[
         time: None,
         usual_time: OF_LIBRARY,
         unset: Unset::Refused,
+        switch: Switch::Unknown,
         entry: plain,
     },
     Client {
@@ -159,6 +174,7 @@ pub const CLIENTS: &[Client] = &[
         time: None,
         usual_time: OF_LIBRARY,
         unset: Unset::Refused,
+        switch: Switch::Unknown,
         entry: plain,
     },
     Client {
@@ -174,6 +190,7 @@ pub const CLIENTS: &[Client] = &[
         time: None,
         usual_time: OF_LIBRARY,
         unset: Unset::Empty,
+        switch: Switch::Ignored,
         entry: typed,
     },
     Client {
@@ -189,6 +206,7 @@ pub const CLIENTS: &[Client] = &[
         time: Some(("tool_timeout_sec", 1000.0)),
         usual_time: OF_LIBRARY,
         unset: Unset::Refused,
+        switch: Switch::Key("enabled"),
         entry: plain,
     },
     Client {
@@ -204,6 +222,7 @@ pub const CLIENTS: &[Client] = &[
         time: Some(("timeout", 1.0)),
         usual_time: OF_LIBRARY,
         unset: Unset::Empty,
+        switch: Switch::Key("enabled"),
         entry: |program, args| {
             let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
             json!({"type": "local", "command": words, "enabled": true})
@@ -222,6 +241,7 @@ pub const CLIENTS: &[Client] = &[
         time: Some(("timeout", 1.0)),
         usual_time: LONGEST,
         unset: Unset::Empty,
+        switch: Switch::Ignored,
         entry: plain,
     },
     Client {
@@ -237,6 +257,7 @@ pub const CLIENTS: &[Client] = &[
         time: None,
         usual_time: OF_LIBRARY,
         unset: Unset::Refused,
+        switch: Switch::Key("enabled"),
         entry: |program, args| json!({"source": "custom", "command": program, "args": args, "env": {}}),
     },
     Client {
@@ -252,6 +273,7 @@ pub const CLIENTS: &[Client] = &[
         time: None,
         usual_time: OF_LIBRARY,
         unset: Unset::Refused,
+        switch: Switch::Key("disabled"),
         entry: plain,
     },
 ];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ptc_upstream::Config;
 use serde_json::{Map, Value as Json, json};
 
-use super::client::{Client, Format, Variables};
+use super::client::{Client, Format, Switch, Variables};
 use super::elsewhere::is_whole;
 use super::variables::{changed, literal, translated_fields};
 
@@ -22,6 +22,7 @@ const OF_CLIENT: &[(&str, &str)] = &[
     ("envFile", "read by the client; write its variables into \"env\""),
     ("headersHelper", "run by the client; write a token into \"headers\""),
     ("oauth", "how the client signs in; write a token into \"headers\""),
+    ("auth", "how the client signs in; write a token into \"headers\""),
     ("authProviderType", "how the client signs in; write a token into \"headers\""),
 ];
 
@@ -76,6 +77,35 @@ pub fn moved(entry: &Json, origin: &EntryOrigin) -> Result<Json, String> {
         }
     }
     Ok(entry)
+}
+
+/// Makes a key that switches a server off mean what it means in the client, and says so where that is nothing: our reader
+/// leaves such servers out.
+pub fn switched(entry: &mut Json, client: &Client) -> Result<Vec<String>, String> {
+    let mut said = Vec::new();
+    for (key, off) in [("disabled", true), ("enabled", false)] {
+        if client.switch == Switch::Key(key) || entry.get(key) != Some(&json!(off)) {
+            continue;
+        }
+        if client.switch == Switch::Unknown {
+            return Err(format!(
+                "it is not documented whether the client starts a server with \"{key}\": {off}; take the key out to move \
+                 it, or the server if it is not used"
+            ));
+        }
+        if let Some(fields) = entry.as_object_mut() {
+            fields.shift_remove(key);
+        }
+        let known = match client.switch {
+            Switch::Key(known) => format!(", which knows \"{known}\""),
+            Switch::Ignored | Switch::Unknown => String::new(),
+        };
+        said.push(format!(
+            "! \"{key}\": {off} does not keep the client from starting it{known}: it is on behind ptc, too; to have it \
+             off, take it out before you run the setup"
+        ));
+    }
+    Ok(said)
 }
 
 /// The entry with the folder that is worked in now, to look at its server from here.

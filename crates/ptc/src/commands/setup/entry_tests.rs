@@ -81,7 +81,37 @@ fn what_only_the_client_does_keeps_a_server_there() {
         Err("\"oauth\" is how the client signs in; write a token into \"headers\" to move it".to_owned())
     );
     assert!(moved(&far("oauth", json!(false)), &origin("opencode", None)).is_ok());
+    assert!(moved(&far("auth", json!({"CLIENT_ID": "x"})), &origin("cursor", None)).is_err());
     assert!(moved(&json!({"command": "x", "envFile": ".env"}), &origin("vscode", None)).is_err());
+}
+
+#[test]
+fn keys_that_switch_a_server_off_mean_what_they_mean_in_the_client() {
+    let (disabled, enabled) = (json!({"disabled": true}), json!({"enabled": false}));
+    // What is left of the entry, and whether something is said; nothing where the server stays.
+    let (kept, on, stays) = (|entry: &Json| Some((entry.clone(), false)), Some((json!({}), true)), None);
+    for (client, of_disabled, of_enabled) in [
+        ("claude-code", on.clone(), on.clone()),
+        ("claude-desktop", stays.clone(), stays.clone()),
+        ("cursor", stays.clone(), stays.clone()),
+        ("vscode", on.clone(), on.clone()),
+        ("codex", on.clone(), kept(&enabled)),
+        ("opencode", on.clone(), kept(&enabled)),
+        ("gemini", on.clone(), on.clone()),
+        ("zed", on.clone(), kept(&enabled)),
+        ("windsurf", kept(&disabled), on.clone()),
+    ] {
+        let client = origin(client, None).client;
+        for (entry, expected) in [(&disabled, of_disabled), (&enabled, of_enabled)] {
+            let mut left = entry.clone();
+            let said = switched(&mut left, client);
+            let seen = said.as_ref().ok().map(|said| (left, !said.is_empty()));
+            assert_eq!(seen, expected, "{}: {entry}: {said:?}", client.name);
+        }
+        for mut harmless in [json!({"disabled": false}), json!({"enabled": true}), json!({})] {
+            assert_eq!(switched(&mut harmless, client), Ok(Vec::new()), "{}", client.name);
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! `client.rs` has the clients, `place.rs` finds and writes files, `file.rs` reads and changes their text (`json.rs`,
 //! `toml.rs`), `entry.rs` says what becomes of one server and `variables.rs` of variables in it, `rules.rs` of what the client keeps from its model, `plan.rs` of all,
-//! `look.rs` looks at them, and `elsewhere.rs` at what else the client reads.
+//! `look.rs` looks at them, `elsewhere.rs` at what else the client reads, and `undo.rs` puts them back.
 
 mod client;
 mod elsewhere;
@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod rules;
 mod toml;
+mod undo;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -74,7 +75,7 @@ pub fn run(args: SetupArgs) -> anyhow::Result<Outcome> {
     let client = Client::named(&args.client).context("there is no such client")?;
     let place = SetupFiles::of(client, &args)?;
     match args.undo {
-        true => undo(client, &place, &args),
+        true => undo::undo(client, &place, &args),
         false => setup(client, &place, &args),
     }
 }
@@ -210,73 +211,6 @@ fn shown(
         measurable.push(config.ok().filter(|_| reached && !step.moved.is_empty()));
     }
     Ok(measurable)
-}
-
-fn undo(client: &Client, place: &SetupFiles, args: &SetupArgs) -> anyhow::Result<Outcome> {
-    let file = place.file.display();
-    let Some(state) = place.state()? else {
-        if let Some(servers) = place.named_servers(client) {
-            let why = match std::path::Path::new(&servers).exists() {
-                true => "set XDG_CONFIG_HOME as it was at the setup",
-                false => "they were put back into the file of which this one is a copy, which has them",
-            };
-            bail!(
-                "{file} has our server, but what it took the place of is kept elsewhere: its servers are in {servers}; {why}"
-            );
-        }
-        bail!("{file} was not set up, or was put back already");
-    };
-    let now = match place.file.exists() {
-        true => Text::read(&place.file)?,
-        false => state.after.clone(),
-    };
-    let known = File { client, place, now: &now, state: Some(&state) };
-    let copy = place.copy();
-    if !args.yes && now != state.after && known.own_entry_changed().unwrap_or(false) {
-        bail!(
-            "our server in {file} was changed since, and putting the servers back loses that; --yes does it all the same"
-        );
-    }
-    let restored = match now == state.after {
-        true => Ok(state.base.clone()),
-        false => known.whole().map(|whole| known.now.with(whole)),
-    };
-    let restored = match restored {
-        Err(_) if args.yes => state.base.clone(),
-        restored => restored.with_context(|| {
-            let copy = copy.display();
-            format!("the servers cannot be put back into {file}; --yes puts the whole file back, see {copy}")
-        })?,
-    };
-    let lost = known.not_in(&restored.text)?;
-    let edited = place.edited()?;
-    place.write(&restored)?;
-    let first = Text::read(&copy).ok();
-    let done = match restored == state.base {
-        true if first.is_some_and(|first| first == restored) => "is as it was before",
-        true => "has its servers back, those that joined them since too",
-        false => "has its servers back; what else was changed in it stays",
-    };
-    let mut told = format!("{file} {done}. Start the client again.\n");
-    for name in &lost {
-        told.push_str(&format!(
-            "  ! '{name}' is not the one that was moved: another one has taken its name since\n"
-        ));
-    }
-    if !edited.is_empty() {
-        told.push_str("  ! what was changed in our file of servers is not put back\n");
-    }
-    if let Some(original) = &place.copied_from {
-        told.push_str(&format!("    what was kept stays: {} names it, too\n", original.display()));
-        show(&told)?;
-        return Ok(Outcome::Done);
-    }
-    let spared: Vec<PathBuf> = edited.into_iter().chain((!lost.is_empty()).then_some(copy)).collect();
-    for kept in place.forget(&spared)? {
-        told.push_str(&format!("    it is kept in {}\n", kept.display()));
-    }
-    show(&told)?;
-    Ok(Outcome::Done)
 }
 
 /// How a setup is undone.

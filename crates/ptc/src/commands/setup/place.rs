@@ -135,7 +135,26 @@ impl SetupFiles {
             base if base.exists() => base,
             _ => self.copy(),
         };
-        Ok(Some(State { base: Text::read(&base)?, after: Text::read(&self.kept("after"))? }))
+        let read = |file: PathBuf| {
+            Text::read(&file).with_context(|| {
+                format!(
+                    "what is kept of {} is not complete: copy {}, which is the file before its first setup, over it by hand, \
+                     and remove {}.*",
+                    self.file.display(),
+                    self.copy().display(),
+                    self.folder.join(&self.stem).display()
+                )
+            })
+        };
+        Ok(Some(State { base: read(base)?, after: read(self.kept("after"))? }))
+    }
+
+    /// Keeps the client's file as it is now, before an undo puts another one in its place.
+    pub fn keep_changed(&self, now: &Text) -> anyhow::Result<PathBuf> {
+        let file = self.kept("changed");
+        private::replace(&file, now.to_string().as_bytes())
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+        Ok(file)
     }
 
     /// Keeps what an undo needs, and writes the client's file. The copy of the first setup stays what it is.

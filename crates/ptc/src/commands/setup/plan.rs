@@ -174,7 +174,8 @@ impl File<'_> {
                 return Err(format!("the client does not start it: {why}"));
             }
             let mut entry = entry::moved(entry, &origin)?;
-            let mut said = rules.apply(name, &mut entry)?;
+            let mut said = entry::switched(&mut entry, self.client)?;
+            said.extend(rules.apply(name, &mut entry)?);
             said.extend(variables::emptied(&entry).into_iter().map(|variable| {
                 format!(
                     "! {variable} is not set here: the server gets nothing in its place, as from the client"
@@ -238,7 +239,7 @@ pub fn some_move(steps: &[Step], place: &SetupFiles) -> anyhow::Result<()> {
     bail!("no server of {} can be moved:{}", place.file.display(), why.collect::<String>());
 }
 
-/// Whether the client does not start a server.
+/// Whether our reader leaves a server out, as the client does.
 fn is_off(entry: &Json) -> bool {
     entry["disabled"] == true || entry["enabled"] == false
 }
