@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use ptc_store::Lease;
 use ptc_store::effects::Effects;
+use ptc_store::{Lease, StoreError};
 use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError, Stands};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
@@ -124,13 +125,18 @@ impl Once {
         let began = self.apart(move |journal| {
             let new = NewRequest { scope: &scope, tool: tool.name(), digest: digest.as_bytes() };
             let began = journal.requests().begin_within(&new, lease_ms(), journal.retention_ms());
-            let began = began.map_err(|error| error.to_string())?;
+            let began = began.map_err(|error| {
+                // It may be held although the store has not said so.
+                let requests = journal.requests().clone();
+                give_back_later(&runtime, move || requests.give_back_owed(&scope).is_ok());
+                NotBegun::from(error)
+            })?;
             // From here on it is given back, even if nobody waits for it any more.
             let lease = match &began {
                 Began::Held { lease, .. } => Some(lease.clone()),
                 _ => None,
             };
-            Ok::<_, String>((
+            Ok::<_, NotBegun>((
                 began,
                 Unclaimed { lease, journal: own, _counted: tasks.token(), tasks, runtime },
             ))
@@ -146,7 +152,7 @@ impl Once {
             Ok((Began::Another, _)) => {
                 not(wrong("this request key belongs to another request; take a new key for each request"))
             }
-            Err(why) => not(not_begun(&why)),
+            Err(why) => not(why.answered()),
         }
     }
 
@@ -211,6 +217,47 @@ struct Claim<'o> {
     /// Set when another server has taken it over.
     lost: CancellationToken,
 }
+/// Why a request is not begun.
+enum NotBegun {
+    /// The store refused.
+    Store(String),
+    /// The store did not say. If it is begun nevertheless, it is given back.
+    Unsaid(String),
+}
+
+impl From<RequestError> for NotBegun {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Store(StoreError::Unacknowledged { .. }) => NotBegun::Unsaid(error.to_string()),
+            error => NotBegun::Store(error.to_string()),
+        }
+    }
+}
+
+impl From<String> for NotBegun {
+    /// It did not answer in time.
+    fn from(silence: String) -> Self {
+        NotBegun::Unsaid(silence)
+    }
+}
+
+impl NotBegun {
+    /// The answer. What an earlier try did stays, so it is not said that nothing was ever done.
+    fn answered(&self) -> Answered {
+        let (message, why) = match self {
+            NotBegun::Store(why) => {
+                ("the request cannot be written down at the moment; nothing was done now", why)
+            }
+            NotBegun::Unsaid(why) => (
+                "the store did not say whether the request is written down; its program was not run now",
+                why,
+            ),
+        };
+        tracing::error!("a request cannot be written down: {why}");
+        fixed(Reason::STORE, message, "Send it again under the same key in a moment.")
+    }
+}
+
 
 /// Why a reply is not kept.
 enum NotKept {
@@ -352,7 +399,7 @@ impl Engine {
         };
         let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
             Ok(journal) => journal,
-            Err(why) => return Ok(not_begun(&why)),
+            Err(why) => return Ok(unread("what the program of the request was told before", &why)),
         };
         if again {
             journal.begun_again(&caller.principal, tool.name(), key);
@@ -494,7 +541,7 @@ async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> 
             Ok(Stands::Done(next)) => kept = next,
             Ok(Stands::Free) => break,
             Ok(Stands::UnderWay) => return Ok(under_way()),
-            Err(why) => return Ok(not_begun(&why)),
+            Err(why) => return Ok(unread("what became of the request", &why)),
         }
     }
     recalled(kept)
@@ -548,14 +595,11 @@ fn not_kept() -> Answered {
     )
 }
 
-/// The answer while the store is away.
-fn not_begun(why: &str) -> Answered {
-    tracing::error!("a request cannot be written down: {why}");
-    fixed(
-        Reason::STORE,
-        "the request cannot be written down at the moment; nothing was done",
-        "Send it again in a moment.",
-    )
+/// The answer of a request that was begun before, while the store is away.
+fn unread(what: &str, why: &str) -> Answered {
+    tracing::error!("{what} cannot be read: {why}");
+    let message = format!("{what} cannot be read at the moment; nothing was done now");
+    fixed(Reason::STORE, &message, "Send it again under the same key in a moment.")
 }
 
 /// What is kept of an answer for a request that comes again.

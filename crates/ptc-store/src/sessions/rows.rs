@@ -102,19 +102,19 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewSession<'_>) -> Result<Times, Ses
     Ok(Times { created_ms: now, changed_ms: now, expires_ms: expires })
 }
 
-/// Takes a session that nobody holds; false if it was closed since it was looked at.
+/// Takes a session that nobody holds, by this lease; false if it was closed since it was looked at.
 pub(super) fn take(
     tx: &mut Tx<'_>,
-    id: &str,
+    lease: &Lease,
     head: &SessionHead,
     now: i64,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
     let ends = head.times.expires_ms.min(now.saturating_add(head.idle_ms));
     let taken = tx.run(
-        "UPDATE ptc_sessions SET lease = lease + 1, lease_until = ?3, ends_at = ?4
+        "UPDATE ptc_sessions SET lease = ?5, lease_until = ?3, ends_at = ?4
          WHERE id = ?1 AND lease = ?2 AND closed = 0",
-        cells![id, head.lease, lease::until(now, lease_ms), ends],
+        cells![&lease.id, head.lease, lease::until(now, lease_ms), ends, lease.number],
     )?;
     Ok(taken > 0)
 }

@@ -22,7 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::api::Caller;
 use super::super::evaluate;
-use super::super::lease::{give_back, lease_ms, renewal};
+use super::super::lease::{give_back, give_back_later, lease_ms, renewal};
 use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
 use super::super::receipt::{Filled, Receipt};
@@ -33,6 +33,8 @@ use super::record::{FORMAT, Meta, SessionOrigin};
 use super::{Mode, Reservation, Session, SessionFacts, SessionState, Sessions};
 
 /// Sweeps from one count of all sessions to the next.
+/// What is said if the store has not said whether a session is held: if it is, it is given back.
+const UNSAID: &str = "the store of sessions did not answer, so nothing was run in the session";
 const COUNTED: usize = 12;
 
 /// The reply of the request that starts a session, which is known when the session begins.
@@ -357,7 +359,13 @@ impl Engine {
         let known = here.as_ref().map(|reservation| reservation.session().state().version);
         let (wanted, of, holder) = (id.to_owned(), owner.clone(), keeper.clone());
         let taken = keeper.ask(move |rows| {
-            let taken = rows.take(&wanted, &of, lease_ms(), known)?;
+            let taken = rows.take(&wanted, &of, lease_ms(), known).inspect_err(|refusal| {
+                if let Refusal::Store(_) = refusal {
+                    // It may be held although the store has not said so.
+                    let rows = rows.clone();
+                    give_back_later(&holder.runtime, move || rows.release_owed(&wanted).is_ok());
+                }
+            })?;
             // From here on it is given back, even if nobody waits for it any more.
             let hold = Hold {
                 _counted: holder.tasks.token(),
@@ -368,7 +376,13 @@ impl Engine {
             };
             Ok((hold, taken.times, taken.kept))
         });
-        let (mut hold, times, kept) = taken.await.map_err(|refusal| sessions.refused(id, refusal))?;
+        let (mut hold, times, kept) = taken.await.map_err(|refusal| match refusal {
+            Refusal::Store(error @ StoreError::Unacknowledged { .. }) => {
+                tracing::error!(%error, "nobody knows whether a session is held");
+                SessionError::new(Reason::SESSIONS_UNAVAILABLE, UNSAID)
+            }
+            refusal => sessions.refused(id, refusal),
+        })?;
         let stored = kept.map(|kept| StoredSession { version: hold.version, times, kept });
         match self.readied(sessions, caller, id, here, stored).await {
             Ok(mut reservation) => {

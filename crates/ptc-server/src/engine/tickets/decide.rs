@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::{Decision, Resumption};
+use ptc_store::StoreError;
 use ptc_store::tickets::{TakenTicket, TicketError, Tickets, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::Value as Json;
+use tokio::runtime::Handle;
 
 use super::super::api::{Approval, Args, CallError, Caller, Reply, Signals};
 use super::super::audit::{self, AuditLine, AuditNote};
@@ -16,7 +18,7 @@ use super::super::debug::CallFacts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
-use super::super::lease::lease_ms;
+use super::super::lease::{give_back_later, lease_ms};
 use super::super::receipt::{Receipt, RequestClaim};
 use super::super::schema::OutputSchema;
 use super::super::tools::Tool;
@@ -429,6 +431,19 @@ impl Desk {
     ) -> Result<(Waiting, Parked), NotTaken> {
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
         let parked = self
+impl Desk {
+    /// Why a ticket was not had. It may be held although the store has not said so, and is given back then.
+    fn not_had(&self, id: &str, error: TicketError) -> NotTaken {
+        let TicketError::Store(why) = &error else { return NotTaken::Refused(error) };
+        let (tickets, id) = (self.tickets.clone(), id.to_owned());
+        give_back_later(&Handle::current(), move || tickets.release_owed(&id).is_ok());
+        let StoreError::Unacknowledged { .. } = why else { return NotTaken::Refused(error) };
+        tracing::error!(%why, "nobody knows whether a ticket is held");
+        let message = "the store did not answer, so nothing was done; the ticket is as it was";
+        NotTaken::Answer(Box::new(answer(Reason::STORE, message, "Decide the same again in a moment.")))
+    }
+}
+
             .parked(id, owner, &waiting.sealed)
             .map_err(|why| NotTaken::Unopened(Box::new(Unopened::new(&waiting, why))))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
@@ -451,7 +466,7 @@ impl Desk {
         let decided = ruling::written(&asked.decisions().collect::<Vec<_>>());
         let rule = |before: &Json| ruling::ruling(before, &decided);
         let taken = self.tickets.take_over(id, owner, &decided, lease_ms(), rule);
-        let taken = taken.map_err(NotTaken::Refused)?;
+        let taken = taken.map_err(|error| self.not_had(id, error))?;
         // What was decided first stays, with its reasons.
         let first = ruling::read(&taken.decided).and_then(|first| Resumption::new(held, first).ok());
         let resumption = first.unwrap_or(asked);
