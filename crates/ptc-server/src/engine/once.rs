@@ -424,7 +424,8 @@ impl Engine {
                 false => answered,
             })
         };
-        Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
+        let unwritten = || journal.unwritten();
+        Box::pin(carry_out(handling, &scoped.cancel, claim, &hash, unwritten)).await
     }
 
     /// Decides what a client answered in a form, so that the answer can be sent again under the key of the request that
@@ -450,7 +451,8 @@ impl Engine {
         let cancel = signals.cancel.child_token();
         let scoped = Signals { claim: Some((lease, hash.as_str().into())), ..signals.clone() };
         let handling = self.decided_in_form(caller, decided, &scoped);
-        Box::pin(carry_out(handling, &cancel, claim, &hash)).await
+        // What a decided program makes is written down under its ticket.
+        Box::pin(carry_out(handling, &cancel, claim, &hash, Vec::new)).await
     }
 }
 
@@ -479,11 +481,13 @@ fn form(caller: &Caller, key: &str, ticket: &str) -> String {
     format!("form:{}:{}:{key}", caller.principal, digest(&json!(ticket)))
 }
 
-/// Carries out a request that is held, and keeps its reply.
+/// Carries out a request that is held, and keeps its reply. The answers of calls that are `unwritten` then are not in the
+/// journal.
 async fn carry_out(
     handling: impl Future<Output = Handled>,
     cancel: &CancellationToken,
     mut claim: Claim<'_>,
+    unwritten: impl Fn() -> Vec<String>,
     hash: &str,
 ) -> Handled {
     let handled = {
@@ -527,7 +531,7 @@ async fn carry_out(
         Err(NotKept::Lost) => return Ok(taken_over()),
         Err(NotKept::Store(why)) => {
             tracing::error!("a reply cannot be kept, so its request runs again if it comes again: {why}");
-            return Ok(not_kept());
+            return Ok(answered.facts.made.unwritten(unwritten()).tell(not_kept(), None));
         }
     }
     Ok(answered)

@@ -1,7 +1,7 @@
 //! Upstreams of programs: one context per program, whose account is closed however the program ends.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_host::Program;
 use ptc_lisp::analyze::Manifest;
@@ -10,7 +10,7 @@ use ptc_lisp::prelude::Prelude;
 use ptc_upstream::catalog::mentions;
 use ptc_upstream::effects::{Policy, plan, reached};
 use ptc_upstream::ledger::LedgerEntry;
-use ptc_upstream::model::Reason;
+use ptc_upstream::model::{Fault, Reason};
 use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Account, Rehearsed};
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
@@ -67,12 +67,29 @@ impl Upstreams {
 
     /// The same; programs may only read if `read_only` says so, or did so before.
     pub fn reading(&self, read_only: bool) -> Self {
+/// Calls of programs of a request that were given up before they had an answer, for whoever tells that.
+#[derive(Clone, Debug, Default)]
+pub struct GivenUpCalls(Arc<Mutex<Vec<LedgerEntry>>>);
+
+impl GivenUpCalls {
+    /// The calls so far.
+    pub fn all(&self) -> Vec<LedgerEntry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, calls: Vec<LedgerEntry>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(calls);
+    }
+}
+
         Upstreams { read_only: self.read_only || read_only, ..self.clone() }
     }
 
     /// What programs may do with these grants.
     pub fn policy(&self, grants: Grants) -> Policy {
         Policy { read_only: self.read_only, grants, ..Policy::default() }
+    /// Who is told of its calls if it is given up.
+    given_up: GivenUpCalls,
     }
 
     /// What preludes of a session with these grants may rely on.
@@ -226,7 +243,7 @@ impl Upstreams {
             Some((scope, journal)) => context.journalled(scope, journal),
             None => context,
         };
-        Calls(Some(OfProgram { context, unwritten_of }))
+        Calls(Some(OfProgram { context, unwritten_of, given_up: GivenUpCalls::default() }))
     }
 }
 
@@ -279,12 +296,23 @@ impl Calls {
 /// A program that is given up must not call any more.
 impl Drop for Calls {
     fn drop(&mut self) {
-        drop(self.account());
+        let left = self.account();
+        if let (Some(own), Some(account)) = (&self.0, left) {
+            own.given_up.add(account.calls);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    /// The same, for whoever tells that the program was given up.
+    pub fn told_to(mut self, given_up: &GivenUpCalls) -> Calls {
+        if let Some(own) = &mut self.0 {
+            own.given_up = given_up.clone();
+        }
+        self
+    }
+
     use super::*;
 
     #[test]

@@ -219,6 +219,7 @@ impl Adapter {
         let name = work.name().to_owned();
         let called = async {
             match work {
+        let given_up = signals.given_up.clone();
                 Work::Tool(name, args) => self.engine.call(&arrival.caller, &name, args, signals).await,
                 Work::Decide(decided) => {
                     Box::pin(self.engine.decide(&arrival.caller, decided, signals)).await
@@ -238,7 +239,7 @@ impl Adapter {
                 Err(ErrorData::new(ErrorCode(-32000), message, Some(json!({"reason": reason}))))
             }
             Some(Ok(Ok(reply))) => Ok(reply),
-            Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled()),
+            Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled(&given_up)),
             Some(Ok(Err(CallError::Internal(_))) | Err(_)) => {
                 Err(ErrorData::internal_error("Internal error", None))
             }

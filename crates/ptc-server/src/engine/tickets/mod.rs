@@ -40,7 +40,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::choice::{By, Choice, Decided, Which};
 pub use self::decide::{ResumeError, stale};
-use self::made::Made;
+pub use self::made::Made;
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::ruling::in_short as decisions_in_short;
