@@ -205,6 +205,8 @@ pub struct Approval {
     pub pending: Vec<Json>,
     /// Until when, in milliseconds since 1970.
     pub expires_ms: i64,
+    /// What was wrong with the answers to forms about them, which decided nothing.
+    pub wrong: Option<WrongAnswer>,
 }
 
 impl Reply {

@@ -13,10 +13,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_store::Lease;
 use ptc_store::effects::Effects;
-use ptc_store::{Lease, StoreError};
 use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError, Stands};
+use ptc_store::{Lease, StoreError};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
@@ -217,6 +216,7 @@ struct Claim<'o> {
     /// Set when another server has taken it over.
     lost: CancellationToken,
 }
+
 /// Why a request is not begun.
 enum NotBegun {
     /// The store refused.
@@ -257,7 +257,6 @@ impl NotBegun {
         fixed(Reason::STORE, message, "Send it again under the same key in a moment.")
     }
 }
-
 
 /// Why a reply is not kept.
 enum NotKept {
@@ -432,7 +431,7 @@ impl Engine {
     /// it was asked about.
     pub(super) async fn decide_once(&self, caller: &Caller, decided: Decided, signals: &Signals) -> Handled {
         // Forms that were dismissed decide nothing, and can be answered later.
-        let is_dismissed = decided.choices.is_empty();
+        let is_dismissed = decided.is_dismissed();
         let (Some(once), Some(key), Which::Text(ticket), false) =
             (&self.once, &signals.request_key, &decided.which, is_dismissed)
         else {
@@ -466,7 +465,7 @@ impl Engine {
         signals: &Signals,
     ) -> Handled {
         let which = decided.which.clone();
-        let answered = match decided.choices.is_empty() {
+        let answered = match decided.is_dismissed() {
             true => self.dismissed(caller, &decided).await,
             false => self.decided(caller, decided, signals).await?,
         };
@@ -487,8 +486,8 @@ async fn carry_out(
     handling: impl Future<Output = Handled>,
     cancel: &CancellationToken,
     mut claim: Claim<'_>,
-    unwritten: impl Fn() -> Vec<String>,
     hash: &str,
+    unwritten: impl Fn() -> Vec<String>,
 ) -> Handled {
     let handled = {
         let mut handling = std::pin::pin!(handling);
@@ -620,7 +619,7 @@ fn kept(reply: &Reply) -> Json {
         }
     });
     let approval = reply.approval.as_ref().map(|approval| {
-        let Approval { id, ticket, pending, expires_ms } = approval;
+        let Approval { id, ticket, pending, expires_ms, wrong: _ } = approval;
         json!({"id": id, "ticket": ticket, "pending": pending, "expires_ms": expires_ms})
     });
     let (content, structured) = (content.collect::<Vec<_>>(), &reply.structured);
@@ -632,7 +631,7 @@ fn approval(kept: &mut Json) -> Option<Approval> {
     let text = |name: &str| kept[name].as_str().map(str::to_owned);
     let (id, ticket, expires_ms) = (text("id")?, text("ticket")?, kept["expires_ms"].as_i64()?);
     let Json::Array(pending) = kept["pending"].take() else { return None };
-    Some(Approval { id, ticket, pending, expires_ms })
+    Some(Approval { id, ticket, pending, expires_ms, wrong: None })
 }
 
 /// A reply that was kept, marked as such.
