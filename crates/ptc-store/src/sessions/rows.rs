@@ -133,7 +133,12 @@ pub(super) fn kept(
         "SELECT o.origin, m.meta FROM ptc_session_origins o JOIN ptc_session_metas m ON m.session = o.session
          WHERE o.session = ?1",
         cells![id],
-        |row| Ok((json(&row.bytes(0)?)?, json(&row.bytes(1)?)?)),
+        |row| {
+            let read = |column, what| {
+                json(&row.bytes(column)?).map_err(|why| format!("the {what} of session {id}: {why}"))
+            };
+            Ok((read(0, "origin")?, read(1, "meta")?))
+        },
     )?;
     let (origin, meta) = texts
         .ok_or_else(|| tx.damaged(format!("session {id} is open, but what is kept of it is missing")))?;
@@ -278,13 +283,12 @@ pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, S
                 (lease::holds(row.int(2)?, now), row.int(8)?.min(now.saturating_add(FOREVER_MS)));
             let times = kept_until(times(row, 3)?, waits_until);
             let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
-            let listed = ListedSession {
-                id: row.text(0)?,
-                version: row.int(1)?,
-                busy,
-                times,
-                meta: json(&row.bytes(6)?)?,
+            // One that is damaged keeps nobody from the others.
+            let (meta, damaged) = match json(&row.bytes(6)?) {
+                Ok(meta) => (meta, None),
+                Err(why) => (Json::Null, Some(why)),
             };
+            let listed = ListedSession { id: row.text(0)?, version: row.int(1)?, busy, times, meta, damaged };
             Ok(open.then_some(listed))
         },
     )?;

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ptc_store::sessions::{
-    KeptSession, NewSession, SessionError as Refusal, SessionQuota, Sessions as Rows, Times,
+    KeptSession, ListedSession, NewSession, SessionError as Refusal, SessionQuota, Sessions as Rows, Times,
 };
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::Grants;
+use serde::Deserialize as _;
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -32,9 +33,9 @@ use super::machine::{HeldMachine, NotLoaded};
 use super::record::{FORMAT, Meta, SessionOrigin};
 use super::{Mode, Reservation, Session, SessionFacts, SessionState, Sessions};
 
-/// Sweeps from one count of all sessions to the next.
 /// What is said if the store has not said whether a session is held: if it is, it is given back.
 const UNSAID: &str = "the store of sessions did not answer, so nothing was run in the session";
+/// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
 
 /// The reply of the request that starts a session, which is known when the session begins.
@@ -159,10 +160,6 @@ impl Keeper {
     /// What is said of the sessions of an owner.
     pub async fn summaries(&self, owner: Arc<str>) -> Result<Vec<Json>, SessionError> {
         let listed = self.ask(move |rows| rows.list(&owner)).await?;
-        let summary = |one: &ptc_store::sessions::ListedSession| {
-            let meta: Meta = serde_json::from_value(one.meta.clone()).unwrap_or_default();
-            meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy)
-        };
         Ok(listed.iter().map(summary).collect())
     }
 
@@ -519,9 +516,33 @@ impl From<Refusal> for SessionError {
         if let Refusal::Store(error) = &refusal {
             tracing::error!(%error, "sessions cannot be stored");
         }
-        SessionError::new(reason, message)
+        match refusal {
+            Refusal::Store(StoreError::Damaged { .. }) => SessionError::new(reason, DAMAGED).lasting(),
+            _ => SessionError::new(reason, message),
+        }
     }
 }
+
+/// What is said of a session in a list; of one that is damaged, what is known and what to do.
+fn summary(one: &ListedSession) -> Json {
+    let read = match &one.damaged {
+        Some(why) => Err(why.clone()),
+        None => Meta::deserialize(&one.meta).map_err(|error| error.to_string()),
+    };
+    let said = |meta: &Meta| meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy);
+    read.as_ref().map(said).unwrap_or_else(|why| {
+        tracing::error!(session = %one.id, "what is kept of a session cannot be read: {why}");
+        let meta = Meta { updated_ms: one.times.changed_ms, ..Meta::default() };
+        let mut told = said(&meta);
+        told["eval_status"] = "damaged".into();
+        told["message"] = DAMAGED.into();
+        told
+    })
+}
+
+/// What is said of a session of which what is kept cannot be read.
+const DAMAGED: &str = "what is kept of the session cannot be read, so it cannot be used: close it with lisp_session_close, or tell \
+                       whoever runs the server, who can look with `ptc store check` and restore a backup";
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
