@@ -70,12 +70,12 @@ impl<E> From<StoreError> for NotTaken<E> {
 }
 
 /// Something that is held by a lease.
-pub(crate) trait Leased: Clone {
+pub(crate) trait HasLease: Clone {
     /// The lease.
     fn lease(&self) -> &Lease;
 }
 
-impl Leased for Lease {
+impl HasLease for Lease {
     fn lease(&self) -> &Lease {
         self
     }
@@ -92,7 +92,7 @@ impl<T> Default for Owed<T> {
     }
 }
 
-impl<T: Leased> Owed<T> {
+impl<T: HasLease> Owed<T> {
     /// Takes something by a note: `work` says what it did, and what is held from then on. What is owed of it is given back first.
     ///
     /// If the connection breaks before the store says that it is taken, that is given back and `work` is called once more. If

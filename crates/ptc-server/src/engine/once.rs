@@ -128,14 +128,14 @@ impl Once {
                 // It may be held although the store has not said so.
                 let requests = journal.requests().clone();
                 give_back_later(&runtime, move || requests.give_back_owed(&scope).is_ok());
-                NotBegun::from(error)
+                NotStarted::from(error)
             })?;
             // From here on it is given back, even if nobody waits for it any more.
             let lease = match &began {
                 Began::Held { lease, .. } => Some(lease.clone()),
                 _ => None,
             };
-            Ok::<_, NotBegun>((
+            Ok::<_, NotStarted>((
                 began,
                 Unclaimed { lease, journal: own, _counted: tasks.token(), tasks, runtime },
             ))
@@ -218,37 +218,37 @@ struct Claim<'o> {
 }
 
 /// Why a request is not begun.
-enum NotBegun {
+enum NotStarted {
     /// The store refused.
     Store(String),
     /// The store did not say. If it is begun nevertheless, it is given back.
     Unsaid(String),
 }
 
-impl From<RequestError> for NotBegun {
+impl From<RequestError> for NotStarted {
     fn from(error: RequestError) -> Self {
         match error {
-            RequestError::Store(StoreError::Unacknowledged { .. }) => NotBegun::Unsaid(error.to_string()),
-            error => NotBegun::Store(error.to_string()),
+            RequestError::Store(StoreError::Unacknowledged { .. }) => NotStarted::Unsaid(error.to_string()),
+            error => NotStarted::Store(error.to_string()),
         }
     }
 }
 
-impl From<String> for NotBegun {
+impl From<String> for NotStarted {
     /// It did not answer in time.
     fn from(silence: String) -> Self {
-        NotBegun::Unsaid(silence)
+        NotStarted::Unsaid(silence)
     }
 }
 
-impl NotBegun {
+impl NotStarted {
     /// The answer. What an earlier try did stays, so it is not said that nothing was ever done.
     fn answered(&self) -> Answered {
         let (message, why) = match self {
-            NotBegun::Store(why) => {
+            NotStarted::Store(why) => {
                 ("the request cannot be written down at the moment; nothing was done now", why)
             }
-            NotBegun::Unsaid(why) => (
+            NotStarted::Unsaid(why) => (
                 "the store did not say whether the request is written down; its program was not run now",
                 why,
             ),

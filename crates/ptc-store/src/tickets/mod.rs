@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::effects::Effects;
-use crate::lease::{self, Leased, Owed, is_key, json};
+use crate::lease::{self, HasLease, Owed, is_key, json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
@@ -309,7 +309,7 @@ pub(crate) fn is_held(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, StoreError
     rows::is_held(tx, lease)
 }
 
-impl Leased for TakenTicket {
+impl HasLease for TakenTicket {
     fn lease(&self) -> &Lease {
         &self.lease
     }
