@@ -141,19 +141,59 @@ pub fn each_seal(place: &str, mut look: impl FnMut(&str, &str, &[u8])) -> Result
     })
 }
 
-/// Looks at what is kept of each session whose definitions were kept: its id, and its state.
-pub fn each_state(place: &str, mut look: impl FnMut(&str, &[u8])) -> Result<(), StoreError> {
-    const IDS: &str = "SELECT session FROM ptc_session_states ORDER BY session";
-    const STATE: &str = "SELECT state FROM ptc_session_states WHERE session = ?1";
+/// A part of what is kept of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionPart {
+    /// What it is made of, as JSON.
+    Origin,
+    /// What is said of it, as JSON.
+    Meta,
+    /// What it has defined.
+    State,
+}
+
+impl SessionPart {
+    /// The table that it is in, how its sessions are listed, how the part of one is asked for, and how those of all are.
+    fn statements(self) -> [&'static str; 4] {
+        match self {
+            SessionPart::Origin => [
+                "ptc_session_origins",
+                "SELECT session FROM ptc_session_origins ORDER BY session",
+                "SELECT origin FROM ptc_session_origins WHERE session = ?1",
+                "SELECT session, origin FROM ptc_session_origins ORDER BY session",
+            ],
+            SessionPart::Meta => [
+                "ptc_session_metas",
+                "SELECT session FROM ptc_session_metas ORDER BY session",
+                "SELECT meta FROM ptc_session_metas WHERE session = ?1",
+                "SELECT session, meta FROM ptc_session_metas ORDER BY session",
+            ],
+            SessionPart::State => [
+                "ptc_session_states",
+                "SELECT session FROM ptc_session_states ORDER BY session",
+                "SELECT state FROM ptc_session_states WHERE session = ?1",
+                "SELECT session, state FROM ptc_session_states ORDER BY session",
+            ],
+        }
+    }
+}
+
+/// Looks at a part of what is kept of each session that has it: its id, and the part.
+pub fn each_session(
+    place: &str,
+    part: SessionPart,
+    mut look: impl FnMut(&str, &[u8]),
+) -> Result<(), StoreError> {
+    let [table, ids, one, all] = part.statements();
     let shown = place::shown(place);
     if let Place::Postgres(config) = place::parse(place)? {
         let mut connection = pg::connect(&config, &shown)?;
         let begun = Tx::begin(&mut connection, &shown, Mode::Read);
         let mut tx = begun.map_err(|fault| fault.at(&shown, "look at its sessions"))?;
         // One at a time: a state may be as large as the memory of its session.
-        for id in tx.list(IDS, &[], |row| row.text(0))? {
-            if let Some(state) = tx.first(STATE, cells![&id], |row| row.bytes(0))? {
-                look(&id, &state);
+        for id in tx.list(ids, &[], |row| row.text(0))? {
+            if let Some(part) = tx.first(one, cells![&id], |row| row.bytes(0))? {
+                look(&id, &part);
             }
         }
         return Ok(());
@@ -162,11 +202,10 @@ pub fn each_state(place: &str, mut look: impl FnMut(&str, &[u8])) -> Result<(), 
     let sqlite = open(&path, place, sqlite::reading)?;
     let mut listed = || {
         // Stores of earlier versions have none.
-        if !sqlite.table_exists(None, "ptc_session_states")? {
+        if !sqlite.table_exists(None, table)? {
             return Ok(());
         }
-        let mut statement =
-            sqlite.prepare("SELECT session, state FROM ptc_session_states ORDER BY session")?;
+        let mut statement = sqlite.prepare(all)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             look(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::cell::cells;
-use crate::lease::{self, json};
+use crate::lease::{self, Owed, json};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, effects};
 
@@ -98,6 +98,7 @@ pub enum RequestError {
 #[derive(Clone, Debug)]
 pub struct Requests {
     store: Arc<Store>,
+    owed: Owed<Lease>,
 }
 
 /// Rows that one transaction of a sweep removes.
@@ -114,7 +115,7 @@ struct RequestRow {
 impl Requests {
     /// The requests of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Requests { store }
+        Requests { store, owed: Owed::default() }
     }
 
     /// Begins a request, or takes it over from a holder whose lease ran out, for so long at first.
@@ -138,52 +139,15 @@ impl Requests {
     }
 
     fn added(&self, new: &NewRequest<'_>, lease_ms: i64, kept_ms: i64) -> Result<Began, RequestError> {
-        self.store.note(&subject(new.scope), |tx| {
-            let now = tx.now_ms()?;
-            forget_over(tx, new.scope, now, now.saturating_sub(kept_ms))?;
-            let until = lease::until(now, lease_ms);
-            let lease = |number| Lease { id: new.scope.to_owned(), number };
-            let number = first_number(now);
-            let added = tx.run(
-                "INSERT INTO ptc_requests (scope, tool, digest, lease, lease_until, begun_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (scope) DO NOTHING",
-                cells![new.scope, new.tool, new.digest, number, until, now],
-            )?;
-            if added > 0 {
-                return Ok(Began::Held { lease: lease(number), again: false });
-            }
-            let found = tx.first(
-                "SELECT digest, reply, lease, lease_until FROM ptc_requests WHERE scope = ?1",
-                cells![new.scope],
-                |row| {
-                    Ok(RequestRow {
-                        digest: row.bytes(0)?,
-                        reply: row.maybe_bytes(1)?,
-                        lease: row.int(2)?,
-                        lease_until: row.int(3)?,
-                    })
-                },
-            )?;
-            // It was forgotten a moment ago.
-            let Some(found) = found else { return Ok(Began::Busy) };
-            if found.digest != new.digest {
-                return Ok(Began::Another);
-            }
-            if let Some(reply) = found.reply {
-                return Ok(Began::Done(json(&reply).map_err(|detail| tx.damaged(detail))?));
-            }
-            if lease::holds(found.lease_until, now) {
-                return Ok(Began::Busy);
-            }
-            let taken = tx.run(
-                "UPDATE ptc_requests SET lease = lease + 1, lease_until = ?3
-                 WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
-                cells![new.scope, found.lease, until],
-            )?;
-            Ok(match taken {
-                0 => Began::Busy,
-                _ => Began::Held { lease: lease(found.lease + 1), again: true },
-            })
+        let given_back = |tx: &mut Tx<'_>, lease: &Lease| given_back(tx, lease).map(drop);
+        let subject = subject(new.scope);
+        self.owed.take(&self.store, (&subject, new.scope), given_back, |tx| {
+            let began = began(tx, new, lease_ms, kept_ms)?;
+            let held = match &began {
+                Began::Held { lease, .. } => Some(lease.clone()),
+                _ => None,
+            };
+            Ok((began, held))
         })
     }
 
@@ -232,21 +196,14 @@ impl Requests {
     /// Gives a request back without a reply: whoever sends it next carries it out. One of which no call was begun is
     /// forgotten, so its key is free. One that was lost meanwhile is left alone; says whether it was held.
     pub fn give_back(&self, lease: &Lease) -> Result<bool, RequestError> {
-        self.store.note(&subject(&lease.id), |tx| {
-            let forgotten = tx.run(
-                "DELETE FROM ptc_requests WHERE scope = ?1 AND lease = ?2 AND reply IS NULL
-                     AND NOT EXISTS (SELECT 1 FROM ptc_effects e WHERE e.scope = ?1)",
-                cells![&lease.id, lease.number],
-            )?;
-            if forgotten > 0 {
-                return Ok(true);
-            }
-            let freed = tx.run(
-                "UPDATE ptc_requests SET lease_until = 0 WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
-                cells![&lease.id, lease.number],
-            )?;
-            Ok(freed > 0)
-        })
+        let given = self.store.note(&subject(&lease.id), |tx| given_back(tx, lease));
+        self.owed.note(lease, given.is_err());
+        given
+    }
+
+    /// Gives back what this process may hold of a request, since the store failed when it was begun or given back.
+    pub fn give_back_owed(&self, scope: &str) -> Result<(), RequestError> {
+        self.owed.of(scope).iter().try_for_each(|lease| self.give_back(lease).map(drop))
     }
 
     /// Forgets requests that ended, or were given up, so long ago that nobody sends them again; says how many.
@@ -302,6 +259,73 @@ fn forget_over(tx: &mut Tx<'_>, scope: &str, now: i64, by: i64) -> Result<u64, S
         effects::forget_ended(tx, scope)?;
     }
     Ok(gone)
+}
+
+/// Begins a request as part of a change, or says why not.
+fn began(tx: &mut Tx<'_>, new: &NewRequest<'_>, lease_ms: i64, kept_ms: i64) -> Result<Began, RequestError> {
+    let now = tx.now_ms()?;
+    forget_over(tx, new.scope, now, now.saturating_sub(kept_ms))?;
+    let until = lease::until(now, lease_ms);
+    let lease = |number| Lease { id: new.scope.to_owned(), number };
+    let number = first_number(now);
+    let added = tx.run(
+        "INSERT INTO ptc_requests (scope, tool, digest, lease, lease_until, begun_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (scope) DO NOTHING",
+        cells![new.scope, new.tool, new.digest, number, until, now],
+    )?;
+    if added > 0 {
+        return Ok(Began::Held { lease: lease(number), again: false });
+    }
+    let found = tx.first(
+        "SELECT digest, reply, lease, lease_until FROM ptc_requests WHERE scope = ?1",
+        cells![new.scope],
+        |row| {
+            Ok(RequestRow {
+                digest: row.bytes(0)?,
+                reply: row.maybe_bytes(1)?,
+                lease: row.int(2)?,
+                lease_until: row.int(3)?,
+            })
+        },
+    )?;
+    // It was forgotten a moment ago.
+    let Some(found) = found else { return Ok(Began::Busy) };
+    if found.digest != new.digest {
+        return Ok(Began::Another);
+    }
+    if let Some(reply) = found.reply {
+        return Ok(Began::Done(json(&reply).map_err(|detail| tx.damaged(detail))?));
+    }
+    if lease::holds(found.lease_until, now) {
+        return Ok(Began::Busy);
+    }
+    let next = lease(lease::next(found.lease));
+    let taken = tx.run(
+        "UPDATE ptc_requests SET lease = ?4, lease_until = ?3
+         WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
+        cells![new.scope, found.lease, until, next.number],
+    )?;
+    Ok(match taken {
+        0 => Began::Busy,
+        _ => Began::Held { lease: next, again: true },
+    })
+}
+
+/// Gives a request back as part of a change; whether it was held.
+fn given_back(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, RequestError> {
+    let forgotten = tx.run(
+        "DELETE FROM ptc_requests WHERE scope = ?1 AND lease = ?2 AND reply IS NULL
+             AND NOT EXISTS (SELECT 1 FROM ptc_effects e WHERE e.scope = ?1)",
+        cells![&lease.id, lease.number],
+    )?;
+    if forgotten > 0 {
+        return Ok(true);
+    }
+    let freed = tx.run(
+        "UPDATE ptc_requests SET lease_until = 0 WHERE scope = ?1 AND lease = ?2 AND reply IS NULL",
+        cells![&lease.id, lease.number],
+    )?;
+    Ok(freed > 0)
 }
 
 /// Keeps a reply as part of a change; false if its request is not held by this lease.

@@ -423,6 +423,42 @@ fn a_store_of_an_earlier_version_learns_who_makes_calls_and_keeps_those_without_
 }
 
 #[test]
+fn a_session_that_is_damaged_is_named_and_keeps_nobody_from_the_others() {
+    use crate::copy::{SessionPart, each_session};
+    use crate::sessions::{NewSession, SessionError, SessionQuota, Sessions};
+    let folder = Folder::new("damaged-session");
+    let place = folder.file("store.db");
+    let store = Arc::new(Store::open(&place).expect("opens"));
+    let (sessions, meta) = (Sessions::new(store.clone()), serde_json::json!({"turn": 0}));
+    for id in ["whole", "torn"] {
+        let new =
+            NewSession { id, owner: "ann", origin: &meta, meta: &meta, ttl_ms: 60_000, idle_ms: 60_000 };
+        sessions.create(&new, SessionQuota { most: 9, per_owner: 9 }).expect("it begins");
+    }
+    let tear = "UPDATE ptc_session_metas SET meta = ?1 WHERE session = 'torn'";
+    store.note("test", |tx| tx.run(tear, cells![b"{\"turn\":".to_vec()])).expect("torn");
+    let mut listed = sessions.list("ann").expect("a list");
+    listed.sort_by(|one, other| one.id.cmp(&other.id));
+    let [torn, whole] = &listed[..] else { panic!("{listed:?}") };
+    assert!(torn.damaged.as_ref().is_some_and(|why| why.contains("no JSON")), "{torn:?}");
+    assert_eq!((&whole.damaged, &whole.meta), (&None, &meta));
+    match sessions.take("torn", "ann", 10_000, None) {
+        Err(SessionError::Store(error)) => {
+            assert!(
+                error.to_string().contains("the meta of session torn: a stored value is no JSON"),
+                "{error}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut seen = Vec::new();
+    let mut look = |id: &str, meta: &[u8]| seen.push((id.to_owned(), meta.len()));
+    each_session(&place, SessionPart::Meta, &mut look).expect("it can be looked at");
+    assert_eq!(seen, [("torn".to_owned(), 8), ("whole".to_owned(), 10)]);
+    sessions.close("torn", "ann").expect("it can be closed");
+}
+
+#[test]
 fn a_store_says_for_how_long_its_oldest_transaction_is_under_way() {
     let folder = Folder::new("under-way");
     let store = Store::open(&folder.file("store.db")).expect("opens");

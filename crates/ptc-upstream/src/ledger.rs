@@ -70,6 +70,15 @@ impl LedgerEntry {
         self.effect != EffectClass::Read.name() && (open || !not_made)
     }
 
+    /// Whether nobody knows what came of it.
+    pub fn is_open(&self) -> bool {
+        match self.reason {
+            Some(Reason::OutcomeUnknown) => true,
+            Some(reason) => reason.is_silent() && !self.unsent,
+            None => false,
+        }
+    }
+
     /// The entry as JSON.
     pub fn to_json(&self) -> Json {
         serde_json::to_value(self).unwrap_or_default()
@@ -216,6 +225,16 @@ mod tests {
         ] {
             let entry = call(effect, reason, unsent);
             assert_eq!(entry.may_have_changed(), may, "{effect} {reason:?}, unsent: {unsent}");
+        }
+        for (reason, unsent, is_open) in [
+            (None, false, false),
+            (Some(Reason::Timeout), false, true),
+            (Some(Reason::UpstreamUnavailable), false, true),
+            (Some(Reason::UpstreamUnavailable), true, false),
+            (Some(Reason::OutcomeUnknown), true, true),
+            (Some(Reason::ApprovalRejected), false, false),
+        ] {
+            assert_eq!(call("write", reason, unsent).is_open(), is_open, "{reason:?}, unsent: {unsent}");
         }
     }
 

@@ -172,6 +172,12 @@ impl Reason {
         }
     }
 
+    /// Whether a failure does not say if the call was made, if it was sent.
+    pub fn is_silent(self) -> bool {
+        use Reason::*;
+        matches!(self, Timeout | StreamClosedBeforeResponse | UpstreamUnavailable | OutcomeUnknown)
+    }
+
     /// Whether a call that failed so was not made: nobody sent it, or the server did not let it in.
     pub fn is_refusal(self) -> bool {
         use Reason::*;

@@ -70,8 +70,7 @@ impl Unknown<'_> {
 
 /// Whether a fault says what became of the call. After all others it may or may not have happened.
 pub(crate) fn is_known(fault: &Fault) -> bool {
-    let silent = [Reason::Timeout, Reason::StreamClosedBeforeResponse, Reason::UpstreamUnavailable];
-    fault.unsent || !(fault.unread || silent.contains(&fault.reason))
+    fault.unsent || !(fault.unread || fault.reason.is_silent())
 }
 
 #[cfg(test)]

@@ -294,6 +294,11 @@ impl Run<'_> {
         &self.context
     }
 
+    /// Whether a person must approve a call.
+    pub fn asks(&self, call: &Json) -> bool {
+        self.context.asks(call)
+    }
+
     /// What a call would do.
     pub fn rehearse(&self, call: &Json) -> Rehearsed {
         self.upstreams.tokio.block_on(self.context.rehearse(call))

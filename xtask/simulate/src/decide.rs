@@ -62,7 +62,11 @@ impl Server {
             Some(Ok(Began::Done(ended))) => return Said::Ended(ended),
             Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
             Some(Ok(Began::Another)) => return Said::Over("the key belongs to another request"),
-            Some(Err(_)) | None => return Said::Again("it cannot be written down"),
+            Some(Err(_)) => {
+                self.give_back_owed(party, scope).await;
+                return Said::Again("it cannot be written down");
+            }
+            None => return Said::Again("it cannot be written down"),
         };
         self.note(party, || format!("begins {scope}"));
         let renewing = self.renew(party, Lasting::Request(lease.clone()));
@@ -88,6 +92,11 @@ impl Server {
         };
         let taken = match self.take(party, asked).await {
             Some(Ok(taken)) => taken,
+            Some(Err(TicketError::Store(_))) => {
+                self.gives_up(party, &id);
+                let _ = self.ask(party, move |server| server.tickets.release_owed(&id)).await;
+                return Said::Again("the store does not answer");
+            }
             other => return refused(other.map(|it| it.map(drop))),
         };
         let name = asked.decision.name();
@@ -128,8 +137,9 @@ impl Server {
             let rule = |before: &Json| ruling(before, &decided);
             server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
         };
-        let unheard = |server: &Server, taken: Result<TakenTicket, TicketError>| {
+        let unheard = move |server: &Server, taken: Result<TakenTicket, TicketError>| {
             if let Ok(taken) = taken {
+                server.gives_up(party, taken.lease.id());
                 drop(server.tickets.release(&taken));
             }
         };
@@ -138,6 +148,7 @@ impl Server {
 
     async fn put_back(self: &Rc<Self>, party: u64, taken: TakenTicket) {
         self.note(party, || format!("gives {} back", taken.lease.id()));
+        self.gives_up(party, taken.lease.id());
         let _ = self.ask(party, move |server| server.tickets.release(&taken)).await;
     }
 

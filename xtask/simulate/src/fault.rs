@@ -125,9 +125,7 @@ impl Fault {
             Fault::CallsForgotten => {
                 &[("DELETE FROM ptc_requests WHERE scope = ?1 AND lease", CALLS, "1 = 1")]
             }
-            Fault::NeverTakenOver => {
-                &[("UPDATE ptc_requests SET lease = lease + 1", "reply IS NULL", "1 = 0")]
-            }
+            Fault::NeverTakenOver => &[("UPDATE ptc_requests SET lease = ?4", "reply IS NULL", "1 = 0")],
             _ => &[],
         }
     }

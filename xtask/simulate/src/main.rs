@@ -5,6 +5,8 @@ mod clients;
 mod decide;
 mod fault;
 mod journal;
+#[cfg(test)]
+mod lease_tests;
 mod messages;
 mod minimise;
 mod oracle;

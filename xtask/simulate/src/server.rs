@@ -226,7 +226,11 @@ impl Server {
             Some(Ok(Began::Done(reply))) => return Said::Reply(reply),
             Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
             Some(Ok(Began::Another)) => return Said::Over("the key belongs to another request"),
-            Some(Err(_)) | None => return Said::Again("it cannot be written down"),
+            Some(Err(_)) => {
+                self.give_back_owed(party, scope).await;
+                return Said::Again("it cannot be written down");
+            }
+            None => return Said::Again("it cannot be written down"),
         };
         self.note(party, || format!("begins {scope}{}", if again { " again" } else { "" }));
         let renewing = self.renew(party, Lasting::Request(lease.clone()));
@@ -343,8 +347,20 @@ impl Server {
             return;
         }
         self.note(party, || format!("gives {} back", lease.id()));
+        self.gives_up(party, lease.id());
         // One that cannot be given back now is free when its lease is over.
         let _ = self.ask(party, move |server| server.journal.requests().give_back(&lease)).await;
+    }
+
+    /// Gives back a request that may be held although the store has not said so.
+    pub async fn give_back_owed(self: &Rc<Self>, party: u64, scope: String) {
+        self.gives_up(party, &scope);
+        let _ = self.ask(party, move |server| server.journal.requests().give_back_owed(&scope)).await;
+    }
+
+    /// A call does not use what it may hold of this any more.
+    pub fn gives_up(&self, party: u64, id: &str) {
+        self.shared.lock().given_up.insert((party, id.to_owned()));
     }
 
     /// A permit for a program of an owner.

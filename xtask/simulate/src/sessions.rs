@@ -28,8 +28,9 @@ impl Server {
         owner: &'static str,
     ) -> Result<(TakenSession, Renewing), &'static str> {
         let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
-        let unheard = |server: &Server, taken: Result<TakenSession, SessionError>| {
+        let unheard = move |server: &Server, taken: Result<TakenSession, SessionError>| {
             if let Ok(taken) = taken {
+                server.gives_up(party, id);
                 drop(server.sessions.release(&taken.lease));
             }
         };
@@ -41,6 +42,11 @@ impl Server {
             }
             Some(Err(SessionError::Busy)) => Err("a program runs in the session"),
             Some(Err(SessionError::Closed)) => Err(OVER),
+            Some(Err(SessionError::Store(_))) => {
+                self.gives_up(party, id);
+                let _ = self.ask(party, move |server| server.sessions.release_owed(id)).await;
+                Err("the session cannot be had")
+            }
             _ => Err("the session cannot be had"),
         }
     }
@@ -59,6 +65,7 @@ impl Server {
     pub async fn release(self: &Rc<Self>, party: u64, lease: &Lease) {
         let lease = lease.clone();
         self.note(party, || format!("gives session {} back", lease.id()));
+        self.gives_up(party, lease.id());
         let _ = self.ask(party, move |server| server.sessions.release(&lease)).await;
     }
 
@@ -131,7 +138,11 @@ impl Server {
         let committed = self.ask(party, move |server| {
             let along = apart.is_none().then(|| receipt.along());
             let kept = server.sessions.commit_along(&lease, version, &meta, Some(&state), along.as_ref());
-            kept.inspect_err(|_| drop(server.sessions.release(&lease))).map(|_| apart)
+            kept.inspect_err(|_| {
+                server.gives_up(party, lease.id());
+                drop(server.sessions.release(&lease));
+            })
+            .map(|_| apart)
         });
         let committed = committed.await;
         self.note(party, || {

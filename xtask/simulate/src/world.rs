@@ -57,6 +57,8 @@ pub struct State {
     pub acting_now: i64,
     pub upstream: Upstream,
     pub counts: Counts,
+    /// What calls do not use any more that they may still hold: another call of the same server may give it back.
+    pub given_up: BTreeSet<(u64, String)>,
     /// What happened, if somebody wants to read it.
     pub log: Option<Vec<String>>,
     pub violation: Option<String>,
@@ -88,6 +90,7 @@ impl Shared {
             acting_now: BEGIN,
             upstream: Upstream::default(),
             counts: Counts::new(),
+            given_up: BTreeSet::new(),
             log: logs.then(Vec::new),
             violation: None,
         })))
@@ -198,7 +201,9 @@ impl World for Seen {
     }
 
     fn begins(&self, _: Option<&str>) -> bool {
-        !self.shared.lock().strikes("store busy", |rates| rates.busy)
+        let mut state = self.shared.lock();
+        // Who was killed in a commit does not try again.
+        state.nodes[self.node].alive && !state.strikes("store busy", |rates| rates.busy)
     }
 
     fn commits(&self) -> Commits {

@@ -2,7 +2,7 @@
 //! file by its path.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use ptc_upstream::client::About;
@@ -19,7 +19,7 @@ type Answering = dyn Fn(String, Map<String, Json>) -> BoxFuture<'static, Answere
 /// An upstream.
 #[derive(Clone)]
 pub struct Upstream {
-    tools: Result<Vec<ToolDef>, Fault>,
+    tools: Arc<Mutex<Result<Vec<ToolDef>, Fault>>>,
     answer: Arc<Answering>,
     about: Option<About>,
     /// Says when it is up.
@@ -30,7 +30,7 @@ impl Upstream {
     /// One with these tools, which give their arguments back. It cannot be reached if there is a fault in their place.
     pub fn new(tools: Result<Vec<ToolDef>, Fault>) -> Upstream {
         let upstream = Upstream {
-            tools,
+            tools: Arc::new(Mutex::new(tools)),
             answer: Arc::new(|_, _| Box::pin(std::future::pending())),
             about: None,
             up: None,
@@ -57,6 +57,12 @@ impl Upstream {
 }
 
 impl Upstream {
+    /// Lists these tools from now on, and tells nobody.
+    #[allow(dead_code, reason = "examples have no need of it")]
+    pub fn lists(&self, tools: Result<Vec<ToolDef>, Fault>) {
+        *self.tools.lock().expect("nobody panics") = tools;
+    }
+
     /// The same, but it lists no tools before it is told that it is up.
     #[allow(dead_code, reason = "examples have no need of it")]
     pub fn starting(self, up: watch::Receiver<bool>) -> Upstream {
@@ -71,7 +77,7 @@ impl Client for Upstream {
                 // Whoever drops the other end leaves it as it is.
                 let _ = up.wait_for(|up| *up).await;
             }
-            self.tools.clone()
+            self.tools.lock().expect("nobody panics").clone()
         })
     }
 

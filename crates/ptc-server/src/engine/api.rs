@@ -11,6 +11,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::receipt::RequestClaim;
+use super::tickets::WrongAnswer;
+use super::upstreams::GivenUpCalls;
 use crate::effects::HeldJournal;
 
 /// The arguments of a tool call.
@@ -138,6 +140,8 @@ pub struct Signals {
     pub journal: Option<Arc<HeldJournal>>,
     /// The span of the call, if it is traced; the engine sets it.
     pub span: Option<Arc<Span>>,
+    /// What its program had called when it was given up; the engine adds that.
+    pub given_up: GivenUpCalls,
 }
 
 /// A piece of an answer.
@@ -201,6 +205,8 @@ pub struct Approval {
     pub pending: Vec<Json>,
     /// Until when, in milliseconds since 1970.
     pub expires_ms: i64,
+    /// What was wrong with the answers to forms about them, which decided nothing.
+    pub wrong: Option<WrongAnswer>,
 }
 
 impl Reply {

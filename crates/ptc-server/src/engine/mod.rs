@@ -81,12 +81,14 @@ use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
-pub use self::tickets::{By, Choice, Decided, Keys, LackingKeys, Which, decisions_in_short, lacking_key};
-use self::tickets::{Desk, Place};
+pub use self::tickets::{
+    By, Choice, Decided, Keys, LackingKeys, Which, WrongAnswer, decisions_in_short, lacking_key,
+};
+use self::tickets::{Desk, Made, Place};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::turnlog::TurnLog;
-use self::upstreams::{Calls, Upstreams};
+use self::upstreams::{Calls, GivenUpCalls, Upstreams};
 pub use self::watch::StoreCounts;
 use self::watch::Watched;
 use crate::effects::StoreJournal;
@@ -566,15 +568,16 @@ impl Engine {
         }
     }
 
-    /// The answer to a call that was cancelled, for transports that have to answer.
-    pub fn cancelled(&self) -> Reply {
-        envelope::fixed(
-            Reason::CANCELLED.name,
+    /// The answer to a call that was cancelled, for transports that have to answer, with what its program had called.
+    pub fn cancelled(&self, calls: &GivenUpCalls) -> Reply {
+        let answered = fixed(
+            Reason::CANCELLED,
             "the call was cancelled",
             "Calls that it had made are made, and what came of the last ones may not be known: `ptc effects` lists those. What it \
              changed in a session is not kept, unless it was being kept just then: look before you call again, or send it again \
              under the same key.",
-        )
+        );
+        Made::of(&calls.all(), Vec::new()).tell(answered, None).reply
     }
 
     /// What to say of a call that took longer than any may: what it was doing goes on, or not.
@@ -745,7 +748,7 @@ impl Engine {
     fn calls_of(&self, upstreams: &Upstreams, caller: &Caller, grants: Grants, signals: &Signals) -> Calls {
         let held = signals.journal.clone().map(|journal| journal as Arc<dyn EffectJournal>);
         let journal = held.or_else(|| self.once.as_ref().map(Once::journal));
-        upstreams.calls(caller, grants, signals.scope.clone().zip(journal))
+        upstreams.calls(caller, grants, signals.scope.clone().zip(journal)).told_to(&signals.given_up)
     }
 
     /// The envelope of a payload of `lisp_eval`.

@@ -13,9 +13,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_store::Lease;
 use ptc_store::effects::Effects;
 use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError, Stands};
+use ptc_store::{Lease, StoreError};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
@@ -124,13 +124,18 @@ impl Once {
         let began = self.apart(move |journal| {
             let new = NewRequest { scope: &scope, tool: tool.name(), digest: digest.as_bytes() };
             let began = journal.requests().begin_within(&new, lease_ms(), journal.retention_ms());
-            let began = began.map_err(|error| error.to_string())?;
+            let began = began.map_err(|error| {
+                // It may be held although the store has not said so.
+                let requests = journal.requests().clone();
+                give_back_later(&runtime, move || requests.give_back_owed(&scope).is_ok());
+                NotStarted::from(error)
+            })?;
             // From here on it is given back, even if nobody waits for it any more.
             let lease = match &began {
                 Began::Held { lease, .. } => Some(lease.clone()),
                 _ => None,
             };
-            Ok::<_, String>((
+            Ok::<_, NotStarted>((
                 began,
                 Unclaimed { lease, journal: own, _counted: tasks.token(), tasks, runtime },
             ))
@@ -146,7 +151,7 @@ impl Once {
             Ok((Began::Another, _)) => {
                 not(wrong("this request key belongs to another request; take a new key for each request"))
             }
-            Err(why) => not(not_begun(&why)),
+            Err(why) => not(why.answered()),
         }
     }
 
@@ -210,6 +215,47 @@ struct Claim<'o> {
     renewing: AbortHandle,
     /// Set when another server has taken it over.
     lost: CancellationToken,
+}
+
+/// Why a request is not begun.
+enum NotStarted {
+    /// The store refused.
+    Store(String),
+    /// The store did not say. If it is begun nevertheless, it is given back.
+    Unsaid(String),
+}
+
+impl From<RequestError> for NotStarted {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Store(StoreError::Unacknowledged { .. }) => NotStarted::Unsaid(error.to_string()),
+            error => NotStarted::Store(error.to_string()),
+        }
+    }
+}
+
+impl From<String> for NotStarted {
+    /// It did not answer in time.
+    fn from(silence: String) -> Self {
+        NotStarted::Unsaid(silence)
+    }
+}
+
+impl NotStarted {
+    /// The answer. What an earlier try did stays, so it is not said that nothing was ever done.
+    fn answered(&self) -> Answered {
+        let (message, why) = match self {
+            NotStarted::Store(why) => {
+                ("the request cannot be written down at the moment; nothing was done now", why)
+            }
+            NotStarted::Unsaid(why) => (
+                "the store did not say whether the request is written down; its program was not run now",
+                why,
+            ),
+        };
+        tracing::error!("a request cannot be written down: {why}");
+        fixed(Reason::STORE, message, "Send it again under the same key in a moment.")
+    }
 }
 
 /// Why a reply is not kept.
@@ -352,7 +398,7 @@ impl Engine {
         };
         let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
             Ok(journal) => journal,
-            Err(why) => return Ok(not_begun(&why)),
+            Err(why) => return Ok(unread("what the program of the request was told before", &why)),
         };
         if again {
             journal.begun_again(&caller.principal, tool.name(), key);
@@ -377,14 +423,15 @@ impl Engine {
                 false => answered,
             })
         };
-        Box::pin(carry_out(handling, &scoped.cancel, claim, &hash)).await
+        let unwritten = || journal.unwritten();
+        Box::pin(carry_out(handling, &scoped.cancel, claim, &hash, unwritten)).await
     }
 
     /// Decides what a client answered in a form, so that the answer can be sent again under the key of the request that
     /// it was asked about.
     pub(super) async fn decide_once(&self, caller: &Caller, decided: Decided, signals: &Signals) -> Handled {
         // Forms that were dismissed decide nothing, and can be answered later.
-        let is_dismissed = decided.choices.is_empty();
+        let is_dismissed = decided.is_dismissed();
         let (Some(once), Some(key), Which::Text(ticket), false) =
             (&self.once, &signals.request_key, &decided.which, is_dismissed)
         else {
@@ -403,7 +450,8 @@ impl Engine {
         let cancel = signals.cancel.child_token();
         let scoped = Signals { claim: Some((lease, hash.as_str().into())), ..signals.clone() };
         let handling = self.decided_in_form(caller, decided, &scoped);
-        Box::pin(carry_out(handling, &cancel, claim, &hash)).await
+        // What a decided program makes is written down under its ticket.
+        Box::pin(carry_out(handling, &cancel, claim, &hash, Vec::new)).await
     }
 }
 
@@ -417,7 +465,7 @@ impl Engine {
         signals: &Signals,
     ) -> Handled {
         let which = decided.which.clone();
-        let answered = match decided.choices.is_empty() {
+        let answered = match decided.is_dismissed() {
             true => self.dismissed(caller, &decided).await,
             false => self.decided(caller, decided, signals).await?,
         };
@@ -432,12 +480,14 @@ fn form(caller: &Caller, key: &str, ticket: &str) -> String {
     format!("form:{}:{}:{key}", caller.principal, digest(&json!(ticket)))
 }
 
-/// Carries out a request that is held, and keeps its reply.
+/// Carries out a request that is held, and keeps its reply. The answers of calls that are `unwritten` then are not in the
+/// journal.
 async fn carry_out(
     handling: impl Future<Output = Handled>,
     cancel: &CancellationToken,
     mut claim: Claim<'_>,
     hash: &str,
+    unwritten: impl Fn() -> Vec<String>,
 ) -> Handled {
     let handled = {
         let mut handling = std::pin::pin!(handling);
@@ -480,7 +530,7 @@ async fn carry_out(
         Err(NotKept::Lost) => return Ok(taken_over()),
         Err(NotKept::Store(why)) => {
             tracing::error!("a reply cannot be kept, so its request runs again if it comes again: {why}");
-            return Ok(not_kept());
+            return Ok(answered.facts.made.unwritten(unwritten()).tell(not_kept(), None));
         }
     }
     Ok(answered)
@@ -494,7 +544,7 @@ async fn last_reply(once: &Once, caller: &Caller, key: &str, mut kept: Json) -> 
             Ok(Stands::Done(next)) => kept = next,
             Ok(Stands::Free) => break,
             Ok(Stands::UnderWay) => return Ok(under_way()),
-            Err(why) => return Ok(not_begun(&why)),
+            Err(why) => return Ok(unread("what became of the request", &why)),
         }
     }
     recalled(kept)
@@ -548,14 +598,11 @@ fn not_kept() -> Answered {
     )
 }
 
-/// The answer while the store is away.
-fn not_begun(why: &str) -> Answered {
-    tracing::error!("a request cannot be written down: {why}");
-    fixed(
-        Reason::STORE,
-        "the request cannot be written down at the moment; nothing was done",
-        "Send it again in a moment.",
-    )
+/// The answer of a request that was begun before, while the store is away.
+fn unread(what: &str, why: &str) -> Answered {
+    tracing::error!("{what} cannot be read: {why}");
+    let message = format!("{what} cannot be read at the moment; nothing was done now");
+    fixed(Reason::STORE, &message, "Send it again under the same key in a moment.")
 }
 
 /// What is kept of an answer for a request that comes again.
@@ -572,7 +619,7 @@ fn kept(reply: &Reply) -> Json {
         }
     });
     let approval = reply.approval.as_ref().map(|approval| {
-        let Approval { id, ticket, pending, expires_ms } = approval;
+        let Approval { id, ticket, pending, expires_ms, wrong: _ } = approval;
         json!({"id": id, "ticket": ticket, "pending": pending, "expires_ms": expires_ms})
     });
     let (content, structured) = (content.collect::<Vec<_>>(), &reply.structured);
@@ -584,7 +631,7 @@ fn approval(kept: &mut Json) -> Option<Approval> {
     let text = |name: &str| kept[name].as_str().map(str::to_owned);
     let (id, ticket, expires_ms) = (text("id")?, text("ticket")?, kept["expires_ms"].as_i64()?);
     let Json::Array(pending) = kept["pending"].take() else { return None };
-    Some(Approval { id, ticket, pending, expires_ms })
+    Some(Approval { id, ticket, pending, expires_ms, wrong: None })
 }
 
 /// A reply that was kept, marked as such.

@@ -1,8 +1,9 @@
 //! Upstreams of programs: one context per program, whose account is closed however the program ends.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::join_all;
 use ptc_host::Program;
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::Answer;
@@ -10,7 +11,7 @@ use ptc_lisp::prelude::Prelude;
 use ptc_upstream::catalog::mentions;
 use ptc_upstream::effects::{Policy, plan, reached};
 use ptc_upstream::ledger::LedgerEntry;
-use ptc_upstream::model::Reason;
+use ptc_upstream::model::{Fault, Reason};
 use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Account, Rehearsed};
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
@@ -38,7 +39,15 @@ pub enum Unseen {
     Unlisted(String),
     /// Its server has no such tool.
     Gone,
+    /// It must not be used, for this reason.
+    Withheld(String),
 }
+
+/// Servers that could not be asked for their tools, and why.
+pub type Unlisted = BTreeMap<String, String>;
+
+/// Why a server could not be asked that says nothing.
+const NO_ANSWER: &str = "it did not answer in time";
 
 /// What a program may call of one server: how that is configured, and how its tools are defined, as hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,9 +56,31 @@ pub struct Used {
     tools: BTreeMap<String, String>,
 }
 
+impl Used {
+    /// Whether it says how tools are defined.
+    pub fn names_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+}
+
 /// The upstream calls of one program.
 #[derive(Debug)]
 pub struct Calls(Option<OfProgram>);
+
+/// Calls of programs of a request that were given up before they had an answer, for whoever tells that.
+#[derive(Clone, Debug, Default)]
+pub struct GivenUpCalls(Arc<Mutex<Vec<LedgerEntry>>>);
+
+impl GivenUpCalls {
+    /// The calls so far.
+    pub fn all(&self) -> Vec<LedgerEntry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, calls: Vec<LedgerEntry>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(calls);
+    }
+}
 
 /// The calls of a program that has upstreams.
 #[derive(Debug)]
@@ -57,6 +88,8 @@ struct OfProgram {
     context: RunContext,
     /// Whose it is, if its calls are not written down: then the log is all that tells of those whose outcome is unknown.
     unwritten_of: Option<Arc<str>>,
+    /// Who is told of its calls if it is given up.
+    given_up: GivenUpCalls,
 }
 
 impl Upstreams {
@@ -134,11 +167,33 @@ impl Upstreams {
     /// A digest of what people are shown when somebody must approve a call: how its tool is defined and its server is
     /// configured. The tools of the server are listed first if they are not known, which takes no longer than a call may.
     pub async fn shown(&self, server: &str, tool: &str) -> Result<String, Unseen> {
-        let listed = tokio::time::timeout(self.caps.call_timeout, self.runtime.load(server)).await;
-        match listed {
-            Err(_) => return Err(Unseen::Unlisted("it did not answer in time".to_owned())),
-            Ok(Err(fault)) => return Err(Unseen::Unlisted(fault.message)),
-            Ok(Ok(())) => {}
+        self.listed(self.runtime.load(server)).await.map_err(Unseen::Unlisted)?;
+        self.seen(server, tool)
+    }
+
+    /// Waits for tools that are being listed for no longer than a call may take; why they are not.
+    async fn listed(&self, listing: impl Future<Output = Result<(), Fault>>) -> Result<(), String> {
+        let listed = tokio::time::timeout(self.caps.call_timeout, listing).await;
+        listed.map_or_else(|_| Err(NO_ANSWER.to_owned()), |listed| listed.map_err(|fault| fault.message))
+    }
+
+    /// Lists the tools of servers, side by side; those that are `live` as they are at this moment, whatever is known of them.
+    /// Says which could not be asked.
+    pub async fn look(&self, servers: &BTreeSet<&str>, live: bool) -> Unlisted {
+        let looking = servers.iter().map(async |server| {
+            let listed = match live {
+                true => self.listed(self.runtime.look_anew(server)).await,
+                false => self.listed(self.runtime.load(server)).await,
+            };
+            Some(((*server).to_owned(), listed.err()?))
+        });
+        join_all(looking).await.into_iter().flatten().collect()
+    }
+
+    /// The digest of [`Upstreams::shown`], of tools as they were listed last.
+    pub fn seen(&self, server: &str, tool: &str) -> Result<String, Unseen> {
+        if let Some(why) = self.runtime.withheld(server, tool) {
+            return Err(Unseen::Withheld(why));
         }
         let definition = self.runtime.definition_hash(server, tool).ok_or(Unseen::Gone)?;
         Ok(digest(&json!([self.runtime.config_hash(server), definition])))
@@ -160,19 +215,24 @@ impl Upstreams {
     }
 
     /// What is not as it was of what a program may call, but for how these tools are defined, by server and name.
-    pub async fn changed(&self, before: &BTreeMap<String, Used>, but: &[(&str, &str)]) -> Option<String> {
+    pub fn changed(
+        &self,
+        before: &BTreeMap<String, Used>,
+        but: &[(&str, &str)],
+        unlisted: &Unlisted,
+    ) -> Option<String> {
         for (server, used) in before {
             if self.runtime.config_hash(server) != used.config {
                 return Some(format!("how the server {server} is set up, which the program may call"));
             }
-            let listing = tokio::time::timeout(self.caps.call_timeout, self.runtime.load(server));
             // A server that cannot be asked has not changed, and cannot be called either.
-            if used.tools.is_empty() || !matches!(listing.await, Ok(Ok(()))) {
+            if used.tools.is_empty() || unlisted.contains_key(server) {
                 continue;
             }
             let other = |(tool, was): &(&String, &String)| {
                 !but.contains(&(server.as_str(), tool.as_str()))
-                    && self.runtime.definition_hash(server, tool).as_ref() != Some(*was)
+                    && (self.runtime.definition_hash(server, tool).as_ref() != Some(*was)
+                        || self.runtime.withheld(server, tool).is_some())
             };
             if let Some((tool, _)) = used.tools.iter().find(other) {
                 return Some(format!("the tool {server}/{tool}, which the program may call"));
@@ -226,7 +286,7 @@ impl Upstreams {
             Some((scope, journal)) => context.journalled(scope, journal),
             None => context,
         };
-        Calls(Some(OfProgram { context, unwritten_of }))
+        Calls(Some(OfProgram { context, unwritten_of, given_up: GivenUpCalls::default() }))
     }
 }
 
@@ -240,6 +300,14 @@ impl Calls {
     /// No upstreams.
     pub fn none() -> Calls {
         Calls(None)
+    }
+
+    /// The same, for whoever tells that the program was given up.
+    pub fn told_to(mut self, given_up: &GivenUpCalls) -> Calls {
+        if let Some(own) = &mut self.0 {
+            own.given_up = given_up.clone();
+        }
+        self
     }
 
     /// The context, if there are upstreams.
@@ -265,7 +333,7 @@ impl Calls {
 
     /// Closes the account: calls, and questions about upstreams.
     pub fn account(&self) -> Option<Account> {
-        let OfProgram { context, unwritten_of } = self.0.as_ref()?;
+        let OfProgram { context, unwritten_of, .. } = self.0.as_ref()?;
         let account = context.finish();
         if let Some(who) = unwritten_of {
             let open = account.calls.iter().filter(|call| call.reason == Some(Reason::OutcomeUnknown));
@@ -279,7 +347,10 @@ impl Calls {
 /// A program that is given up must not call any more.
 impl Drop for Calls {
     fn drop(&mut self) {
-        drop(self.account());
+        let left = self.account();
+        if let (Some(own), Some(account)) = (&self.0, left) {
+            own.given_up.add(account.calls);
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::approval::{self, Way};
+use super::approval::{self, Entered, Way};
 use super::changes;
 use super::identity::{BUILD, NAME};
 use super::incoming;
@@ -130,24 +130,29 @@ impl Adapter {
     async fn asked(
         &self,
         mut reply: Reply,
+        mut entered: Entered,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arrival = self.arrival(&context);
         let way = Way::of(&context, arrival.asks);
+        let mut repeats = 0;
         while let Some(approval) = &reply.approval {
             let asks = way != Way::Answer && reply.recalled;
             if asks && let Some(told) = self.engine.no_longer_waits(&arrival.caller, approval).await {
                 reply = told;
                 continue;
             }
+            repeats += usize::from(approval.wrong.is_some());
             let choices = match way {
                 Way::Answer => break,
                 Way::InputRequired => {
-                    return Ok(CallToolResponse::InputRequired(approval::input_required(approval)));
+                    let asked = approval::input_required(approval, &entered);
+                    return Ok(CallToolResponse::InputRequired(asked));
                 }
+                Way::Elicitation if repeats > approval::REPEATS => break,
                 // Whatever ends the question, the ticket stays as it is.
                 Way::Elicitation => tokio::select! {
-                    choices = approval::elicit(&context.peer, approval) => choices,
+                    choices = approval::elicit(&context.peer, approval, &mut entered) => choices,
                     () = context.ct.cancelled() => None,
                     () = arrival.stop.token.cancelled() => None,
                     () = arrival.closing.cancelled() => None,
@@ -156,8 +161,8 @@ impl Adapter {
             };
             let Some(choices) = choices else { break };
             let which = Which::Text(approval.ticket.clone());
-            let decided = Work::Decide(Decided { by: By::Form, which, choices, program: None });
-            reply = Box::pin(self.call(decided, &context)).await?;
+            let decided = Decided { by: By::Form, which, choices, program: None, wrong: None };
+            reply = Box::pin(self.call(Work::Decide(decided), &context)).await?;
         }
         Ok(CallToolResponse::Complete(result(reply)))
     }
@@ -214,6 +219,7 @@ impl Adapter {
     async fn answer(&self, work: Work, arrival: &Arrival, signals: Signals) -> Result<Reply, ErrorData> {
         let began = Instant::now();
         let own = (signals.cancel.clone(), signals.gone.clone());
+        let given_up = signals.given_up.clone();
         let request_id = signals.request_id.clone();
         let line = signals.line.clone();
         let name = work.name().to_owned();
@@ -238,7 +244,7 @@ impl Adapter {
                 Err(ErrorData::new(ErrorCode(-32000), message, Some(json!({"reason": reason}))))
             }
             Some(Ok(Ok(reply))) => Ok(reply),
-            Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled()),
+            Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled(&given_up)),
             Some(Ok(Err(CallError::Internal(_))) | Err(_)) => {
                 Err(ErrorData::internal_error("Internal error", None))
             }
@@ -402,21 +408,25 @@ impl ServerHandler for Adapter {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        let mut entered = Entered::default();
         let work = match request.request_state {
             None => Work::Tool(request.name.into_owned(), arguments),
             // The answers to what was asked about this very request.
             Some(ticket) => {
-                let choices = approval::choices(&request.input_responses.unwrap_or_default())
+                let answers = approval::answers(&request.input_responses.unwrap_or_default())
                     .map_err(|why| ErrorData::invalid_params(why, None))?;
+                let (choices, wrong) = approval::choices(&answers);
+                entered = approval::entered(&answers);
                 let program = arguments.get("program").and_then(Json::as_str).map(str::to_owned);
-                Work::Decide(Decided { by: By::Form, which: Which::Text(ticket), choices, program })
+                let which = Which::Text(ticket);
+                Work::Decide(Decided { by: By::Form, which, choices, program, wrong })
             }
         };
         // Kept apart, because layers around this one move what they wait for.
         let reply = Box::pin(self.call(work, &context)).await?;
         match reply.approval {
             None => Ok(CallToolResponse::Complete(result(reply))),
-            Some(_) => Box::pin(self.asked(reply, context)).await,
+            Some(_) => Box::pin(self.asked(reply, entered, context)).await,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Asking for approval in the protocol's own ways: by `InputRequired` where every request stands for itself, by
 //! elicitation where the server may ask. Clients without either are told where people decide.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptc_host::{Decision, arguments, visible, visible_json};
@@ -13,7 +14,7 @@ use rmcp::{Peer, model};
 use serde_json::{Value as Json, json};
 
 use super::incoming::STATELESS;
-use crate::engine::{Approval, Choice};
+use crate::engine::{Approval, Choice, WrongAnswer};
 
 /// How a client is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +43,16 @@ impl Way {
 }
 
 /// How often a question is asked again whose answer cannot be used.
-const REPEATS: usize = 3;
+pub const REPEATS: usize = 3;
+/// What can be decided about a call.
+const DECISIONS: [&str; 3] = ["approve", "reject", "edit"];
 
-/// What asks about one call: exactly what will happen, and what can be done about it. `wrong` is what was wrong with the
-/// answer before.
-fn form(call: &Json, wrong: Option<&str>) -> Option<ElicitRequestParams> {
+/// What somebody wrote into the forms of calls, by their numbers.
+pub type Entered = BTreeMap<u64, Json>;
+
+/// What asks about one call: exactly what will happen, and what can be done about it. `wrong` is why an answer before was not
+/// used; what was `entered` then stands in the form.
+fn form(call: &Json, wrong: Option<&str>, entered: Option<&Json>) -> Option<ElicitRequestParams> {
     let text = |key: &str| visible(call[key].as_str().unwrap_or_default());
     let target = match &*text("server") {
         "" => text("tool").into_owned(),
@@ -66,20 +72,27 @@ fn form(call: &Json, wrong: Option<&str>) -> Option<ElicitRequestParams> {
         "{wrong}A program wants to call {target}{effect}.{about}\n\nArguments:\n{}",
         visible_json(args)
     );
-    let form = json!({
+    let entered = |field: &str| entered.and_then(|entered| entered[field].as_str()).map(visible);
+    let shown = args.to_string();
+    let mut form = json!({
         "mode": "form",
         "message": message,
         "requestedSchema": {
             "type": "object",
             "properties": {
-                "decision": {"type": "string", "title": "Decision", "enum": ["approve", "reject", "edit"]},
+                "decision": {"type": "string", "title": "Decision", "enum": DECISIONS},
                 "args": {"type": "string", "title": "Arguments",
-                         "description": "For edit: all arguments as JSON.", "default": visible(&args.to_string())},
+                         "description": "For edit: all arguments as JSON.", "default": entered("args").unwrap_or_else(|| visible(&shown))},
                 "reason": {"type": "string", "title": "Reason", "description": "For reject: why, for the program."},
             },
             "required": ["decision"],
         },
     });
+    for field in ["decision", "reason"] {
+        if let Some(text) = entered(field).filter(|text| field == "reason" || DECISIONS.contains(&&**text)) {
+            form["requestedSchema"]["properties"][field]["default"] = text.into();
+        }
+    }
     serde_json::from_value(form).ok()
 }
 
@@ -88,26 +101,54 @@ fn question(call: &Json) -> String {
     format!("call-{}", call["call"])
 }
 
+/// What is said about a call in a form whose answer before, or that of another form, was not used.
+fn wrong_about(approval: &Approval, call: &Json) -> Option<String> {
+    let wrong = approval.wrong.as_ref()?;
+    let is_other = wrong.call.is_some_and(|number| call["call"].as_u64() != Some(number));
+    Some(if is_other { OTHER.to_owned() } else { wrong.why.clone() })
+}
+
+/// What is said in the forms of other calls.
+const OTHER: &str = "the answer about another call cannot be used, so all calls are asked about again";
+
 /// All that waits as questions, with the ticket as the state that comes back.
-pub fn input_required(approval: &Approval) -> InputRequiredResult {
+pub fn input_required(approval: &Approval, entered: &Entered) -> InputRequiredResult {
     let questions = approval.pending.iter().filter_map(|call| {
-        Some((question(call), InputRequest::Elicitation(ElicitRequest::new(form(call, None)?))))
+        let wrong = wrong_about(approval, call);
+        let before = call["call"].as_u64().and_then(|number| entered.get(&number));
+        let form = form(call, wrong.as_deref(), before.filter(|_| wrong.is_some()))?;
+        Some((question(call), InputRequest::Elicitation(ElicitRequest::new(form))))
     });
     let questions: InputRequests = questions.collect();
     InputRequiredResult::new(Some(questions), Some(approval.ticket.clone()))
 }
 
-/// What the answers to such questions decide. Questions that were dismissed decide nothing.
-pub fn choices(responses: &InputResponses) -> Result<Vec<Choice>, String> {
-    let mut choices = Vec::new();
-    for (name, response) in responses {
+/// The answers to such questions, by the numbers of calls: what was done, and what was entered.
+pub fn answers(responses: &InputResponses) -> Result<Vec<(u64, Json)>, String> {
+    let answer = |(name, response): (&String, &Json)| {
         let number = name.strip_prefix("call-").and_then(|number| number.parse().ok());
         let number: u64 = number.ok_or_else(|| format!("there is no question {name:?}"))?;
         // Some clients send the result as it is, others inside of a reply.
-        let response = response.get("result").unwrap_or(response);
-        choices.extend(choice(number, &response["action"], &response["content"], None)?);
+        Ok((number, response.get("result").unwrap_or(response).clone()))
+    };
+    responses.iter().map(answer).collect()
+}
+
+/// What such answers decide, and what keeps all of them from being used. Questions that were dismissed decide nothing.
+pub fn choices(answers: &[(u64, Json)]) -> (Vec<Choice>, Option<WrongAnswer>) {
+    let (mut choices, mut wrong) = (Vec::new(), None);
+    for (number, answer) in answers {
+        match choice(*number, &answer["action"], &answer["content"], None) {
+            Ok(choice) => choices.extend(choice),
+            Err(why) => wrong = wrong.or(Some(WrongAnswer { call: Some(*number), why })),
+        }
     }
-    Ok(choices)
+    (choices, wrong)
+}
+
+/// What was entered in such answers.
+pub fn entered(answers: &[(u64, Json)]) -> Entered {
+    answers.iter().map(|(number, answer)| (*number, answer["content"].clone())).collect()
 }
 
 /// `shown` are the arguments that stood in the form, where they are known here.
@@ -143,31 +184,49 @@ pub fn left(approval: &Approval) -> Duration {
     Duration::from_millis(u64::try_from(left).unwrap_or_default())
 }
 
-/// Asks the user about every call that waits. Nothing if it came to no decision.
-pub async fn elicit(peer: &Peer<RoleServer>, approval: &Approval) -> Option<Vec<Choice>> {
+/// Asks the user about every call that waits. Nothing if it came to no decision. What was `entered` before stands in the forms
+/// if it was not used.
+pub async fn elicit(
+    peer: &Peer<RoleServer>,
+    approval: &Approval,
+    entered: &mut Entered,
+) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
+    let before = std::mem::take(entered);
     for call in &approval.pending {
-        choices.extend(ask(peer, call).await?);
+        let number = call["call"].as_u64()?;
+        let wrong = wrong_about(approval, call);
+        let before = before.get(&number).filter(|_| wrong.is_some()).cloned();
+        let (choice, content) = ask(peer, call, wrong, before).await?;
+        choices.extend(choice);
+        entered.insert(number, content);
     }
     (!choices.is_empty()).then_some(choices)
 }
 
-/// Asks about one call, and again if the answer cannot be used. Nothing if the client does not answer.
-async fn ask(peer: &Peer<RoleServer>, call: &Json) -> Option<Option<Choice>> {
-    let mut wrong = None;
+/// Asks about one call, and again if the answer cannot be used; with what was entered last. Nothing if the client does not
+/// answer.
+async fn ask(
+    peer: &Peer<RoleServer>,
+    call: &Json,
+    mut wrong: Option<String>,
+    mut entered: Option<Json>,
+) -> Option<(Option<Choice>, Json)> {
     for _ in 0..=REPEATS {
-        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form(call, wrong.as_deref())?));
+        let form = form(call, wrong.as_deref(), entered.as_ref())?;
+        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form));
         let Ok(ClientResult::ElicitResult(model::ElicitResult { action, content, .. })) =
             peer.send_request(asked).await
         else {
             return None;
         };
-        match choice(call["call"].as_u64()?, &json!(action), &json!(content), call.get("args")) {
-            Ok(choice) => return Some(choice),
-            Err(why) => wrong = Some(why),
+        let content = json!(content);
+        match choice(call["call"].as_u64()?, &json!(action), &content, call.get("args")) {
+            Ok(choice) => return Some((choice, content)),
+            Err(why) => (wrong, entered) = (Some(why), Some(content)),
         }
     }
-    Some(None)
+    Some((None, Json::Null))
 }
 
 #[cfg(test)]
@@ -178,12 +237,12 @@ mod tests {
         let call = json!({"call": 3, "server": "crm", "tool": "put", "args": {"n": [1, 2]}, "effect": "write",
                           "description": "Changes a row"});
         let (id, ticket) = ("tkt-1".to_owned(), "ptct1_k_x".to_owned());
-        Approval { id, ticket, pending: vec![call], expires_ms: 0 }
+        Approval { id, ticket, pending: vec![call], expires_ms: 0, wrong: None }
     }
 
     #[test]
     fn questions_show_the_whole_call_and_take_three_decisions() {
-        let asked = json!(input_required(&approval()));
+        let asked = json!(input_required(&approval(), &Entered::new()));
         assert_eq!(
             (&asked["resultType"], &asked["requestState"]),
             (&json!("input_required"), &json!("ptct1_k_x"))
@@ -203,7 +262,7 @@ mod tests {
         let mut approval = approval();
         approval.pending[0]["args"] = json!({"id": 9_007_199_254_740_993_u64, "to": "a\u{202e}b"});
         approval.pending[0]["tool"] = "put\u{200b}".into();
-        let asked = json!(input_required(&approval));
+        let asked = json!(input_required(&approval, &Entered::new()));
         let question = &asked["inputRequests"]["call-3"]["params"];
         let message = question["message"].as_str().expect("a message");
         assert!(message.contains("crm/put\\u200b") && message.contains("9007199254740993"), "{message}");
@@ -212,12 +271,16 @@ mod tests {
         let default = default.as_str().expect("the arguments");
         assert_eq!(arguments(default).as_ref(), Ok(&approval.pending[0]["args"]));
         let rounded = json!({"action": "accept", "content": {"decision": "edit", "args": "{\"n\": 1e400}"}});
-        assert!(choices(&[("call-3".to_owned(), rounded)].into()).is_err());
+        assert!(choices(&[(3, rounded)]).1.is_some());
     }
 
     #[test]
     fn answers_decide_or_say_what_is_wrong() {
-        let read = |response: Json| choices(&[("call-3".to_owned(), response)].into());
+        let read = |response: Json| {
+            let answers = answers(&[("call-3".to_owned(), response)].into())?;
+            let (choices, wrong) = choices(&answers);
+            wrong.map_or(Ok(choices), |wrong| Err(wrong.why))
+        };
         let accept = |content: Json| read(json!({"action": "accept", "content": content}));
         let decided = |decision| Ok(vec![Choice { calls: Some(vec![3]), decision }]);
         let reject = |why: &str| Decision::Reject(why.to_owned());
@@ -244,6 +307,34 @@ mod tests {
         for wrong in [json!({}), json!({"decision": "edit", "args": "[1]"}), json!({"decision": "maybe"})] {
             assert!(accept(wrong.clone()).is_err(), "{wrong}");
         }
-        assert!(choices(&[("what".to_owned(), json!({}))].into()).is_err());
+        assert!(answers(&[("what".to_owned(), json!({}))].into()).is_err());
+    }
+
+    #[test]
+    fn forms_whose_answers_cannot_be_used_are_shown_again_with_what_was_entered() {
+        let mut approval = approval();
+        approval.pending.push(json!({"call": 4, "server": "crm", "tool": "put", "args": {"n": 2}}));
+        let edit =
+            json!({"action": "accept", "content": {"decision": "edit", "args": "{\"n\": ", "reason": "why"}});
+        let reject = json!({"action": "accept", "content": {"decision": "reject", "reason": "no"}});
+        let answers = [(3, edit), (4, reject)];
+        let (_, wrong) = choices(&answers);
+        approval.wrong = wrong;
+        let asked = json!(input_required(&approval, &entered(&answers)));
+        for (question, says, decision, args, reason) in [
+            ("call-3", "the new arguments are not JSON", "edit", "{\"n\": ", "why"),
+            ("call-4", "the answer about another call", "reject", "{\"n\":2}", "no"),
+        ] {
+            let question = &asked["inputRequests"][question]["params"];
+            let message = question["message"].as_str().expect("a message");
+            assert!(message.starts_with(&format!("Nothing was decided: {says}")), "{message}");
+            let default = |field: &str| question["requestedSchema"]["properties"][field]["default"].clone();
+            let defaults = ["decision", "args", "reason"].map(default);
+            assert_eq!(defaults, [json!(decision), json!(args), json!(reason)]);
+        }
+        approval.wrong = None;
+        let asked = json!(input_required(&approval, &entered(&answers)));
+        let default = &asked["inputRequests"]["call-3"]["params"]["requestedSchema"]["properties"]["args"];
+        assert_eq!(default["default"], "{\"n\":[1,2]}", "the next ticket has forms of its own");
     }
 }

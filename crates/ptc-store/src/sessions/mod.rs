@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::lease::{self, is_key};
+use crate::lease::{self, Owed, is_key};
 use crate::requests::Reply;
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, requests, tickets};
@@ -64,6 +64,7 @@ pub type ReplyOfStart<'r> = (&'r Lease, &'r dyn Fn(&Times) -> Json);
 #[derive(Clone, Debug)]
 pub struct Sessions {
     store: Arc<Store>,
+    owed: Owed<Lease>,
 }
 
 impl Sessions {
@@ -74,7 +75,7 @@ impl Sessions {
 
     /// The sessions of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Sessions { store }
+        Sessions { store, owed: Owed::default() }
     }
 
     /// Where the sessions are, without a password.
@@ -125,18 +126,20 @@ impl Sessions {
         if !is_key(id) {
             return Err(SessionError::Missing);
         }
-        self.store.note(&subject(id), |tx| {
+        let release = |tx: &mut Tx<'_>, lease: &Lease| Ok(rows::release(tx, lease)?);
+        self.owed.take(&self.store, (&subject(id), id), release, |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             if lease::holds(head.lease_until, now) {
                 return Err(SessionError::Busy);
             }
-            if !rows::take(tx, id, &head, now, lease_ms)? {
+            let lease = Lease { id: id.to_owned(), number: lease::next(head.lease) };
+            if !rows::take(tx, &lease, &head, now, lease_ms)? {
                 return Err(SessionError::Closed);
             }
             let kept = rows::kept(tx, id, head.version, known)?;
-            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
-            Ok(TakenSession { lease, version: head.version, times: head.times, kept })
+            let held = Some(lease.clone());
+            Ok((TakenSession { lease, version: head.version, times: head.times, kept }, held))
         })
     }
 
@@ -202,7 +205,7 @@ impl Sessions {
         state: Option<&[u8]>,
         along: Option<&Along<'_>>,
     ) -> Result<i64, SessionError> {
-        self.store.write(&subject(&lease.id), |tx| {
+        let kept = self.store.write(&subject(&lease.id), |tx| {
             if rows::held(tx, lease)? != version {
                 return Err(SessionError::Lost);
             }
@@ -223,12 +226,22 @@ impl Sessions {
                 tickets::session_gone(tx, &lease.id)?;
             }
             Ok(version)
-        })
+        });
+        // Whoever held it gives it back then, and whoever comes before that does so too.
+        self.owed.note(lease, matches!(kept, Err(SessionError::Store(_))));
+        kept
     }
 
     /// Gives a session back as it was. One that was lost meanwhile is left alone.
     pub fn release(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.store.note(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
+        let given = self.store.note(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?));
+        self.owed.note(lease, given.is_err());
+        given
+    }
+
+    /// Gives back what this process may hold of a session, since the store failed when it was taken or given back.
+    pub fn release_owed(&self, id: &str) -> Result<(), SessionError> {
+        self.owed.of(id).iter().try_for_each(|lease| self.release(lease))
     }
 
     /// Ends a session, whoever holds it.

@@ -92,6 +92,8 @@ pub struct ListedSession {
     pub times: Times,
     /// What is said of it.
     pub meta: Json,
+    /// Why that cannot be read, if it cannot.
+    pub damaged: Option<String>,
 }
 
 /// What is kept in the same transaction as a change of a session: the answer to whoever asked for it.

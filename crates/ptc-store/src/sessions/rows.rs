@@ -102,19 +102,19 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewSession<'_>) -> Result<Times, Ses
     Ok(Times { created_ms: now, changed_ms: now, expires_ms: expires })
 }
 
-/// Takes a session that nobody holds; false if it was closed since it was looked at.
+/// Takes a session that nobody holds, by this lease; false if it was closed since it was looked at.
 pub(super) fn take(
     tx: &mut Tx<'_>,
-    id: &str,
+    lease: &Lease,
     head: &SessionHead,
     now: i64,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
     let ends = head.times.expires_ms.min(now.saturating_add(head.idle_ms));
     let taken = tx.run(
-        "UPDATE ptc_sessions SET lease = lease + 1, lease_until = ?3, ends_at = ?4
+        "UPDATE ptc_sessions SET lease = ?5, lease_until = ?3, ends_at = ?4
          WHERE id = ?1 AND lease = ?2 AND closed = 0",
-        cells![id, head.lease, lease::until(now, lease_ms), ends],
+        cells![&lease.id, head.lease, lease::until(now, lease_ms), ends, lease.number],
     )?;
     Ok(taken > 0)
 }
@@ -133,7 +133,12 @@ pub(super) fn kept(
         "SELECT o.origin, m.meta FROM ptc_session_origins o JOIN ptc_session_metas m ON m.session = o.session
          WHERE o.session = ?1",
         cells![id],
-        |row| Ok((json(&row.bytes(0)?)?, json(&row.bytes(1)?)?)),
+        |row| {
+            let read = |column, what| {
+                json(&row.bytes(column)?).map_err(|why| format!("the {what} of session {id}: {why}"))
+            };
+            Ok((read(0, "origin")?, read(1, "meta")?))
+        },
     )?;
     let (origin, meta) = texts
         .ok_or_else(|| tx.damaged(format!("session {id} is open, but what is kept of it is missing")))?;
@@ -278,13 +283,12 @@ pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, S
                 (lease::holds(row.int(2)?, now), row.int(8)?.min(now.saturating_add(FOREVER_MS)));
             let times = kept_until(times(row, 3)?, waits_until);
             let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
-            let listed = ListedSession {
-                id: row.text(0)?,
-                version: row.int(1)?,
-                busy,
-                times,
-                meta: json(&row.bytes(6)?)?,
+            // One that is damaged keeps nobody from the others.
+            let (meta, damaged) = match json(&row.bytes(6)?) {
+                Ok(meta) => (meta, None),
+                Err(why) => (Json::Null, Some(why)),
             };
+            let listed = ListedSession { id: row.text(0)?, version: row.int(1)?, busy, times, meta, damaged };
             Ok(open.then_some(listed))
         },
     )?;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::effects::Effects;
-use crate::lease::{self, is_key, json};
+use crate::lease::{self, HasLease, Owed, is_key, json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
@@ -60,6 +60,7 @@ const SWEPT: i64 = 500;
 #[derive(Clone, Debug)]
 pub struct Tickets {
     store: Arc<Store>,
+    owed: Owed<TakenTicket>,
 }
 
 impl Tickets {
@@ -70,7 +71,7 @@ impl Tickets {
 
     /// The tickets of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Tickets { store }
+        Tickets { store, owed: Owed::default() }
     }
 
     /// Whether the journal is in the same store: then it knows who holds a ticket.
@@ -149,7 +150,8 @@ impl Tickets {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
-        self.told(self.store.note(&subject(id), |tx| {
+        let release = |tx: &mut Tx<'_>, taken: &TakenTicket| Ok(rows::release(tx, taken)?);
+        let taken = self.owed.take(&self.store, (&subject(id), id), release, |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             if lease::holds(head.lease_until, now) {
@@ -164,12 +166,14 @@ impl Tickets {
                     Ruling::Otherwise => return Err(TicketError::Decided { before }),
                 },
             };
-            if !rows::take(tx, id, head.lease, decided.to_string().as_bytes(), now, lease_ms)? {
+            let lease = Lease { id: id.to_owned(), number: lease::next(head.lease) };
+            if !rows::take(tx, &lease, head.lease, decided.to_string().as_bytes(), now, lease_ms)? {
                 return Err(TicketError::Busy);
             }
-            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
-            Ok(TakenTicket { lease, again: head.began, decided })
-        }))
+            let taken = TakenTicket { lease, again: head.began, decided };
+            Ok((taken.clone(), Some(taken)))
+        });
+        self.told(taken)
     }
 
     /// What was found. What came of a ticket is told when it is on the disk, whoever wrote it.
@@ -232,9 +236,9 @@ impl Tickets {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             // One step, so that nobody is in between who was told that it is taken.
+            let lease = Lease { id: id.to_owned(), number: lease::next(head.lease) };
             let is_free = !lease::holds(head.lease_until, now)
-                && rows::take(tx, id, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
-            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
+                && rows::take(tx, &lease, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
             match is_free && rows::done(tx, &lease, ended)? {
                 true if !requests::kept_if_any(tx, reply)? => Err(TicketError::Lost),
                 true => Ok(head.began),
@@ -245,7 +249,14 @@ impl Tickets {
 
     /// Gives a ticket back as it was when it was taken: nothing was done since. One that was lost is left alone.
     pub fn release(&self, taken: &TakenTicket) -> Result<(), TicketError> {
-        self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?))
+        let given = self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?));
+        self.owed.note(taken, given.is_err());
+        given
+    }
+
+    /// Gives back what this process may hold of a ticket, since the store failed when it was taken or given back.
+    pub fn release_owed(&self, id: &str) -> Result<(), TicketError> {
+        self.owed.of(id).iter().try_for_each(|taken| self.release(taken))
     }
 
     /// Drops the tickets of programs of a session that is over or has changed, unless somebody goes on with them; for
@@ -296,6 +307,12 @@ pub(crate) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreEr
 /// Whether a ticket is held by this lease.
 pub(crate) fn is_held(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, StoreError> {
     rows::is_held(tx, lease)
+}
+
+impl HasLease for TakenTicket {
+    fn lease(&self) -> &Lease {
+        &self.lease
+    }
 }
 
 fn subject(id: &str) -> String {

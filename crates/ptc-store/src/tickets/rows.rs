@@ -77,19 +77,19 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<T
     }
 }
 
-/// Takes a ticket that nobody holds; false if somebody was quicker.
+/// Takes a ticket that nobody holds, by this lease; false if somebody was quicker.
 pub(super) fn take(
     tx: &mut Tx<'_>,
-    id: &str,
-    lease: i64,
+    lease: &Lease,
+    before: i64,
     decided: &[u8],
     now: i64,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
     let taken = tx.run(
-        "UPDATE ptc_tickets SET lease = lease + 1, lease_until = ?4, began_at = ?3, decided = ?5
+        "UPDATE ptc_tickets SET lease = ?6, lease_until = ?4, began_at = ?3, decided = ?5
          WHERE id = ?1 AND lease = ?2 AND used = 0",
-        cells![id, lease, now, lease::until(now, lease_ms), decided],
+        cells![&lease.id, before, now, lease::until(now, lease_ms), decided, lease.number],
     )?;
     Ok(taken > 0)
 }

@@ -81,13 +81,18 @@ fn drive(
     if let Some(most) = most {
         machine.set_interrupt(most.interrupt());
     }
+    let beyond = |error: &Error| {
+        let allowed = begun.limits_within(Some(&most?.limits));
+        begun.beyond(&allowed, error).map(|why| Halt::Broken(BegunError::TooMuch(why)))
+    };
+    let failed = |error: Error| beyond(&error).map_or(Ok(Err(error)), Err);
     let too_long = || Err(Halt::Broken(BegunError::TooMuch(TOO_LONG.to_owned())));
     let mut calls = Vec::new();
     match begun.goes_on {
         true => calls = machine.outstanding(),
         false => {
             if let Err(error) = machine.load(&begun.source) {
-                return Ok(Err(error));
+                return failed(error);
             }
         }
     }
@@ -95,7 +100,7 @@ fn drive(
         if !calls.is_empty() {
             for (id, answer) in by.step(&calls)? {
                 if let Err(error) = machine.answer(id, answer) {
-                    return Ok(Err(error));
+                    return failed(error);
                 }
             }
         }
@@ -111,12 +116,7 @@ fn drive(
                 {
                     return too_long();
                 }
-                Step::Failed(error) => {
-                    return match most.and_then(|most| beyond(begun, &most.limits, &error)) {
-                        Some(why) => Err(Halt::Broken(BegunError::TooMuch(why))),
-                        None => Ok(Err(error)),
-                    };
-                }
+                Step::Failed(error) => return failed(error),
                 Step::Yield if most.is_none_or(Allowance::goes_on) => {}
                 Step::Yield => return too_long(),
                 Step::Calls(calls) if calls.is_empty() => return Err(Halt::Stopped),
@@ -124,17 +124,6 @@ fn drive(
             }
         };
     }
-}
-
-/// Why a program failed, if it was for a limit that its recording has wider.
-fn beyond(begun: &Begun, most: &Limits, error: &Error) -> Option<String> {
-    let (own, allowed) = (begun.limits_within(None), begun.limits_within(Some(most)));
-    let narrower = match error.kind {
-        ErrorKind::FuelExceeded => own.fuel > allowed.fuel,
-        ErrorKind::MemoryExceeded => own.memory > allowed.memory,
-        _ => false,
-    };
-    narrower.then(|| format!("{}; --fuel and --memory allow more", error.text()))
 }
 
 /// What came of a program that was played.

@@ -214,6 +214,17 @@ impl Begun {
         most.map_or(own.clone(), |most| own.within(most))
     }
 
+    /// Why a program failed, if it was for a limit that its recording has wider than is allowed now.
+    pub(super) fn beyond(&self, allowed: &Limits, error: &ptc_host::Error) -> Option<String> {
+        let own = self.limits_within(None);
+        let narrower = match error.kind {
+            ptc_host::ErrorKind::FuelExceeded => own.fuel > allowed.fuel,
+            ptc_host::ErrorKind::MemoryExceeded => own.memory > allowed.memory,
+            _ => false,
+        };
+        narrower.then(|| format!("{}; --fuel and --memory allow more", error.text()))
+    }
+
     fn servers(&self) -> Arc<Servers> {
         let known = |tools: &BTreeMap<String, String>| -> BTreeMap<String, Effect> {
             tools.iter().filter_map(|(tool, name)| Some((tool.clone(), Effect::named(name)?))).collect()
@@ -224,7 +235,11 @@ impl Begun {
     }
 
     fn fresh(&self, limits: Limits, prelude: Option<&Arc<Prelude>>) -> Result<Machine, BegunError> {
-        let wrong = |error: ptc_host::Error| BegunError::Senseless(error.text());
+        let allowed = limits.clone();
+        let wrong = |error: ptc_host::Error| match self.beyond(&allowed, &error) {
+            Some(why) => BegunError::TooMuch(why),
+            None => BegunError::Senseless(error.text()),
+        };
         let mut machine = Machine::new(limits);
         if let Some(prelude) = prelude {
             machine.attach(prelude).map_err(wrong)?;

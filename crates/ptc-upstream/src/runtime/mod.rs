@@ -34,7 +34,7 @@ pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, number
 pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};
 pub use self::remember::folder as catalogs_folder;
-use self::upstream::{Known, Standard, Upstream};
+use self::upstream::{FoundTool, Known, Standard, Upstream};
 use crate::catalog::{Catalog, Server, WhyDown};
 use crate::client::{self, About, Client};
 use crate::config::{Config, PinPolicy, TransportConfig, UpstreamConfig};
@@ -323,6 +323,22 @@ impl Runtime {
             self.refresh();
         }
         loaded.map(drop)
+    }
+
+    /// Lists the tools of this upstream once more, whatever is known of them: what its server has at this moment.
+    pub async fn look_anew(&self, name: &str) -> Result<(), Fault> {
+        let Some(upstream) = self.upstream(name) else { return self.load(name).await };
+        let looked = upstream.look_anew(&self.standard).await;
+        self.refresh();
+        looked.map(drop)
+    }
+
+    /// Why a tool that its server has must not be used, if that is so: it is not as it was pinned, or first listed.
+    pub fn withheld(&self, server: &str, tool: &str) -> Option<String> {
+        match self.upstream(server)?.find(tool) {
+            FoundTool::Withheld(why) => Some(why),
+            FoundTool::Tool(_) | FoundTool::Unknown(_) => None,
+        }
     }
 
     /// Lists the tools of these upstreams where they are not known for certain, and starts those again that are down.

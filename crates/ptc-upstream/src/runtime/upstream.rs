@@ -151,11 +151,22 @@ impl Upstream {
 
     /// The same, and a server that is known to be down is started again, after a brief rest if it has one.
     pub async fn reach(&self, standard: &Standard) -> Result<bool, Fault> {
+        self.rest_briefly().await;
+        self.listed_unless(standard, |upstream| upstream.is_current() && upstream.client.down().is_none())
+            .await
+    }
+
+    /// Lists the tools once more, whatever is known of them, and starts the server again if it is down, after a brief rest if it
+    /// has one.
+    pub async fn look_anew(&self, standard: &Standard) -> Result<bool, Fault> {
+        self.rest_briefly().await;
+        self.listed_unless(standard, |_| false).await
+    }
+
+    async fn rest_briefly(&self) {
         if let Some(until) = self.client.rests_until().filter(|until| *until <= Instant::now() + BRIEF) {
             tokio::time::sleep_until(until.into()).await;
         }
-        self.listed_unless(standard, |upstream| upstream.is_current() && upstream.client.down().is_none())
-            .await
     }
 
     async fn listed_unless(

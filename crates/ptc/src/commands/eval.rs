@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::{batch, prelude};
 use crate::exit::{Outcome, program_codes};
-use crate::terminal::errln;
+use crate::terminal::{errln, plain};
 use crate::traces::{RecordArgs, Traced};
 use crate::values::NotGiven;
 use crate::{attached, report, stubs, terminal, values};
@@ -268,6 +268,9 @@ pub fn run(mut args: EvalArgs) -> anyhow::Result<Outcome> {
         true => print_json(&mut machine, &ran, &args, &account, &redactor),
         false => (report::outcome(&ran.result), print_text(&machine, &ran, &name, &redactor)),
     };
+    if !args.json {
+        tell_open(&account);
+    }
     if args.stats && !args.json {
         errln!("{}", stats_text(&mut machine, &ran));
         if upstreams.is_some() {
@@ -525,6 +528,18 @@ pub fn stats_text(machine: &mut Machine, ran: &Ran) -> String {
         ran.elapsed,
         machine.tool_calls()
     )
+}
+
+/// Names calls that may have changed something and of which nobody knows whether they were made: a program may not say so.
+fn tell_open(account: &Account) {
+    for call in account.calls.iter().filter(|call| call.may_have_changed() && call.is_open()) {
+        let why = call.error.as_deref().unwrap_or("it was not answered");
+        errln!(
+            "ptc: nobody knows whether {} was called: {}; look there before you run the program again",
+            plain(&format!("{}/{}", call.server, call.tool)),
+            plain(why)
+        );
+    }
 }
 
 /// What a program used of upstreams, in one line.

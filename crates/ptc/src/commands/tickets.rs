@@ -62,17 +62,15 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
     let tickets = Tickets::new(Arc::new(super::open_existing(&store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
-    let (now, keys) = (ptc_host::now_ms(), keys(args.ticket_keys, &store)?);
+    let (now, keys) = (ptc_host::now_ms(), TicketKeys::find(args.ticket_keys, &store)?);
     let mut lines = Vec::new();
     for (owner, ticket) in meant {
-        let lacks = keys.as_ref().and_then(|keys| {
-            // Somebody may have ended it since.
-            let waiting = tickets.read(&ticket.id, owner).ok()?;
-            lacking_key(Some(keys), &ticket.id, owner, &waiting.sealed)
-        });
+        // Somebody may have ended it since.
+        let sealed = tickets.read(&ticket.id, owner).ok().map(|waiting| waiting.sealed);
+        let lacks = sealed.and_then(|sealed| keys.lacks(&ticket.id, owner, &sealed));
         lines.push(match args.json {
-            true => fields(owner, ticket, lacks.as_deref(), now).to_string(),
-            false => text(owner, ticket, lacks.as_deref(), now),
+            true => fields(owner, ticket, lacks.as_ref(), now).to_string(),
+            false => text(owner, ticket, lacks.as_ref(), now),
         });
     }
     if lines.is_empty() && !args.json {
@@ -83,14 +81,58 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The keys of the servers, if there is a file of them: else nobody can tell which programs they open.
-fn keys(named: Option<PathBuf>, store: &str) -> anyhow::Result<Option<Keys>> {
-    let set = || std::env::var_os(KEYS).filter(|file| !file.is_empty()).map(PathBuf::from);
-    let file = match named.or_else(set) {
-        Some(file) => Some(file),
-        None => ptc_store::beside(store, ".keys")?.filter(|file| file.exists()),
-    };
-    file.map(|file| Keys::load(&file)).transpose().map_err(|problem| anyhow!("{problem}"))
+/// The keys of the servers.
+enum TicketKeys {
+    /// These.
+    Known(Keys),
+    /// Their file lay beside the store, and is gone.
+    Gone(PathBuf),
+    /// A database has no file beside it: nobody can tell which programs they open.
+    Unnamed,
+}
+
+impl TicketKeys {
+    fn find(named: Option<PathBuf>, store: &str) -> anyhow::Result<TicketKeys> {
+        let set = || std::env::var_os(KEYS).filter(|file| !file.is_empty()).map(PathBuf::from);
+        let file = match (named.or_else(set), ptc_store::beside(store, ".keys")?) {
+            (Some(file), _) => file,
+            (None, Some(file)) if file.exists() => file,
+            (None, Some(file)) => return Ok(TicketKeys::Gone(file)),
+            (None, None) => return Ok(TicketKeys::Unnamed),
+        };
+        Keys::load(&file).map(TicketKeys::Known).map_err(|problem| anyhow!("{problem}"))
+    }
+
+    /// The key that a program is sealed with and that is not there, with where it was looked for.
+    fn lacks(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<LackedKey> {
+        let (keys, gone) = match self {
+            TicketKeys::Known(keys) => (Some(keys), None),
+            TicketKeys::Gone(file) => (None, Some(file.display().to_string())),
+            TicketKeys::Unnamed => return None,
+        };
+        Some(LackedKey { key: lacking_key(keys, id, owner, sealed)?, gone })
+    }
+}
+
+/// A key that is not there.
+struct LackedKey {
+    key: String,
+    /// The file that is gone, if it is not just the key.
+    gone: Option<String>,
+}
+
+impl LackedKey {
+    fn text(&self) -> String {
+        let key = plain(&self.key);
+        match &self.gone {
+            None => format!("  (sealed with the key {key}, which is not there: it can only be rejected)"),
+            Some(file) => format!(
+                "  (sealed with the key {key}, and {} is not there: it can only be rejected, unless the servers were given \
+                 another file of keys, which --ticket-keys names)",
+                plain(file)
+            ),
+        }
+    }
 }
 
 /// What is said where no program is listed. Somebody who mistyped a name must not read that nothing waits.
@@ -104,18 +146,18 @@ fn nothing(all: &[(String, ListedTicket)], owner: Option<&str>) -> String {
     plain(&format!("nobody named `{owner}` has a program that waits for a person; {others}"))
 }
 
-fn fields(owner: &str, ticket: &ListedTicket, lacks: Option<&str>, now: i64) -> Json {
+fn fields(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64) -> Json {
     let about = &ticket.about;
     json!({
         "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
         "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
-        "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": lacks,
+        "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": lacks.map(|lacks| &lacks.key),
         "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
         "age_s": now.saturating_sub(ticket.created_ms) / 1_000,
     })
 }
 
-fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&str>, now: i64) -> String {
+fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64) -> String {
     let about = |field: &str| ticket.about[field].as_str().unwrap_or_default();
     let mut lines = vec![format!(
         "{}  {}  {}  since {} ({}), until {}{}{}",
@@ -126,12 +168,7 @@ fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&str>, now: i64) -> St
         age(now.saturating_sub(ticket.created_ms)),
         time(ticket.expires_ms),
         state(ticket),
-        lacks
-            .map(|key| format!(
-                "  (sealed with the key {}, which is not there: it can only be rejected)",
-                plain(key)
-            ))
-            .unwrap_or_default(),
+        lacks.map(LackedKey::text).unwrap_or_default(),
     )];
     for call in ticket.about["pending"].as_array().into_iter().flatten() {
         let part = |field: &str| call[field].as_str().unwrap_or_default();
@@ -237,11 +274,18 @@ mod tests {
         let told = fields("anna", &left, None, 0);
         assert_eq!(told["decided"], json!([{"call": 1, "decision": "edit"}]), "{told}");
         assert!(!told.to_string().contains("secret"), "{told}");
-        let told = text("anna", &left, Some("k1"), 0);
-        assert!(
-            told.contains("(sealed with the key k1, which is not there: it can only be rejected)"),
-            "{told}"
-        );
+        for (gone, expected) in [
+            (None, "(sealed with the key k1, which is not there: it can only be rejected)"),
+            (
+                Some("s.db.keys"),
+                "(sealed with the key k1, and s.db.keys is not there: it can only be rejected, unless",
+            ),
+        ] {
+            let lacks = LackedKey { key: "k1".to_owned(), gone: gone.map(str::to_owned) };
+            let told = text("anna", &left, Some(&lacks), 0);
+            assert!(told.contains(expected), "{told}");
+            assert_eq!(fields("anna", &left, Some(&lacks), 0)["lacks_key"], "k1");
+        }
         let told = text("anna", &ListedTicket { busy: true, ..left }, None, 0);
         assert!(told.contains("(decided, going on: call 1: edit)"), "{told}");
     }

@@ -43,6 +43,8 @@ enum Due {
     Ask(Asked),
     Hold(Write),
     Tell(Answer),
+    /// A read that a person must approve, who is not asked here.
+    End(Call),
 }
 
 impl Maker<'_> {
@@ -96,6 +98,13 @@ impl Maker<'_> {
             }
             self.made.notes.push(format!("the value of the program is the answer of write {number}"));
         }
+        if let Some(read) =
+            due.iter().find_map(|due| if let Due::End(read) = due { Some(read) } else { None })
+        {
+            let what = "must be approved by a person, and a plan asks nobody";
+            self.made.stopped = Some(format!("the read {read} {what}"));
+            return Ok(true);
+        }
         for asked in due.iter().filter_map(|due| if let Due::Ask(asked) = due { Some(asked) } else { None }) {
             let Asked::Call(call) = asked else { continue };
             if !written.contains(&call.server) {
@@ -129,7 +138,8 @@ impl Maker<'_> {
             Rehearsed::Refused(answer) => Due::Tell(answer),
             Rehearsed::Reads { server, tool } => {
                 self.note_tool(&server, &tool);
-                Due::Ask(Asked::Call(Call { server, tool, args }))
+                let read = Call { server, tool, args };
+                if self.run.asks(&call.args) { Due::End(read) } else { Due::Ask(Asked::Call(read)) }
             }
             Rehearsed::Writes(HeldBack { server, tool, args, effect }) => {
                 self.note_tool(&server, &tool);
@@ -165,7 +175,7 @@ impl Maker<'_> {
             answers.push(match due {
                 Due::Tell(answer) => answer,
                 // Nothing looks at it.
-                Due::Hold(_) => Answer::Value(Json::Null),
+                Due::Hold(_) | Due::End(_) => Answer::Value(Json::Null),
                 Due::Ask(asked) => {
                     let answer = read.next().unwrap_or(Answer::Value(Json::Null));
                     self.made.reads.push(Read { asked, answer: answer_hash(&answer) });

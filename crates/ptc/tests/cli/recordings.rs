@@ -128,6 +128,27 @@ fn a_changed_answer_of_a_program_is_found_at_exactly_its_call() {
 }
 
 #[test]
+fn a_limit_that_is_too_low_to_play_a_program_is_told_as_such() {
+    let folder = folder("recorded-limits");
+    let rows = format!("rows={}", Value::from((0..20_000).collect::<Vec<_>>()));
+    let answers = json!({"rows": {"default": (0..20_000).collect::<Vec<_>>()}});
+    write(&folder, &[("tools.json", &answers.to_string())]);
+    for args in [
+        &["-e", "(count data/rows)", "--data", &rows][..],
+        &["-e", "(count (tool/rows {}))", "--tools", "tools.json"],
+        &["-e", "(count (vec (range 20000)))"],
+    ] {
+        let ran = ptc_in(&folder, &[&["eval", "--record", "r.recording"], args].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (0, "20000\n"), "{}", ran.err);
+        let played = ptc_in(&folder, &["replay", "r.recording", "--memory", "50000"]);
+        assert_eq!((played.code, played.out.as_str()), (2, ""), "{args:?}");
+        assert!(played.err.contains("it needs more than may be used to play it: "), "{}", played.err);
+        assert!(played.err.contains("--fuel and --memory allow more"), "{}", played.err);
+        std::fs::remove_file(folder.join("r.recording")).expect("it is there");
+    }
+}
+
+#[test]
 fn calls_of_a_program_are_shown_and_it_is_held_against_other_code() {
     let folder = folder("recorded-shown");
     write(&folder, &[("tools.json", TOOLS), ("shop.clj", CRM), ("sum.clj", "(+ 1 (shop/twice \"b\"))")]);

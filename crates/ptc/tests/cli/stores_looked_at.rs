@@ -101,6 +101,7 @@ fn a_forgotten_note_settles_nothing() {
     ]);
     let named = "settled 3f2a99c0 shop/close\nsettled 77b1d2e3 shop/close\nsettled 2 calls\n";
     assert_eq!((code, out.as_str(), gaps(&place)), (0, named, 0), "{err}");
+    assert!(err.contains("the note is kept for people") && err.contains("--did-not-happen"), "{err}");
 }
 
 #[test]

@@ -142,6 +142,8 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_what_is_wrong_and_then_
         assert!(message.starts_with("Nothing was decided: ") && message.contains(says), "{message}");
         assert!(message.contains("\"n\": 1"), "{message}");
     }
+    let entered = question["params"]["requestedSchema"]["properties"]["args"]["default"].as_str();
+    assert_eq!(entered, Some("{\"n\":1}"), "nothing was entered last");
     client.reply(&question, edit("{\"n\": 33}"));
     assert_eq!(text(&events.result()), "user=> 33");
 

@@ -11,6 +11,7 @@ use super::super::context::Context;
 use super::super::payload::Payload;
 use super::super::settings::Payloads;
 use super::super::text::{cut, cut_chars, hex};
+use super::super::tickets::Made;
 use super::super::trace::text_by;
 use super::ring::LARGEST;
 
@@ -29,6 +30,8 @@ pub struct CallFacts {
     pub prints: usize,
     /// Upstream calls.
     pub calls: Vec<Json>,
+    /// Those of them that may have changed something.
+    pub made: Made,
     /// Sizes before and after.
     pub metrics: Option<Json>,
     /// What planning took.
@@ -53,6 +56,7 @@ impl CallFacts {
         self.result_bytes = payload.returned().result_bytes;
         self.prints = payload.prints.len();
         self.calls = ledger.unwrap_or_default().iter().map(call_entry).collect();
+        self.made = Made::of(ledger.unwrap_or_default(), Vec::new());
         self.metrics = payload.upstream.as_ref().and_then(|upstream| upstream.metrics.clone());
     }
 }

@@ -4,6 +4,7 @@ use ptc_upstream::ledger::LedgerEntry;
 use serde_json::{Value as Json, json};
 
 use super::super::reason::Reason;
+use super::super::tickets::Made;
 use super::super::{Answered, envelope};
 
 /// An error of a session tool.
@@ -53,24 +54,9 @@ impl SessionError {
 
     /// The same after a program that made these calls: what they did stays, whatever becomes of the session. The answers of
     /// those that are `unwritten` are not in the journal; the server's own tools are among them, and not in the account.
-    pub fn after(mut self, calls: &[LedgerEntry], mut unwritten: Vec<String>) -> Self {
-        for call in calls.iter().filter(|call| call.may_have_changed()) {
-            let name = format!("{}/{}", call.server, call.tool);
-            let open = unwritten.iter().position(|open| *open == name);
-            let told = match open.map(|open| unwritten.swap_remove(open)) {
-                Some(_) => &mut self.unknown,
-                None => &mut self.made,
-            };
-            if !told.contains(&name) {
-                told.push(name);
-            }
-        }
-        for name in unwritten {
-            if !self.unknown.contains(&name) {
-                self.unknown.push(name);
-            }
-        }
-        self
+    pub fn after(self, calls: &[LedgerEntry], unwritten: Vec<String>) -> Self {
+        let (made, unknown) = Made::of(calls, unwritten).names();
+        SessionError { made, unknown, ..self }
     }
 
     /// Whether the session is there no more, for nobody.
@@ -135,7 +121,7 @@ impl SessionError {
             ("calls_made", "calls that the program made before", &self.made),
             (
                 "calls_unknown",
-                "calls whose answers are not written down, so that nobody knows of them later",
+                "calls of which nobody knows whether they were made, or later will",
                 &self.unknown,
             ),
         ];
@@ -203,6 +189,10 @@ mod tests {
         let own = "ptc/prelude_write".to_owned();
         let told = error().after(&[unsent, refused, open], vec!["crm/open".to_owned(), own.clone()]).object();
         assert_eq!((&told["calls_made"], &told["calls_unknown"]), (&Json::Null, &json!(["crm/open", own])));
+        // Whatever nobody knows of is told as such, also if nothing is written down.
+        let late = LedgerEntry { reason: Some(Fault::Timeout), ..call("late", "write") };
+        let told = error().after(&[late], Vec::new()).object();
+        assert_eq!((&told["calls_made"], &told["calls_unknown"]), (&Json::Null, &json!(["crm/late"])));
         let told = error().after(&calls[..1], Vec::new()).object();
         assert_eq!((&told["calls_made"], &told["message"]), (&Json::Null, &json!("nothing was kept")));
         assert!(

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ptc_store::sessions::{
-    KeptSession, NewSession, SessionError as Refusal, SessionQuota, Sessions as Rows, Times,
+    KeptSession, ListedSession, NewSession, SessionError as Refusal, SessionQuota, Sessions as Rows, Times,
 };
 use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::Grants;
+use serde::Deserialize as _;
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -22,7 +23,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::api::Caller;
 use super::super::evaluate;
-use super::super::lease::{give_back, lease_ms, renewal};
+use super::super::lease::{give_back, give_back_later, lease_ms, renewal};
 use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
 use super::super::receipt::{Filled, Receipt};
@@ -32,6 +33,8 @@ use super::machine::{HeldMachine, NotLoaded};
 use super::record::{FORMAT, Meta, SessionOrigin};
 use super::{Mode, Reservation, Session, SessionFacts, SessionState, Sessions};
 
+/// What is said if the store has not said whether a session is held: if it is, it is given back.
+const UNSAID: &str = "the store of sessions did not answer, so nothing was run in the session";
 /// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
 
@@ -157,10 +160,6 @@ impl Keeper {
     /// What is said of the sessions of an owner.
     pub async fn summaries(&self, owner: Arc<str>) -> Result<Vec<Json>, SessionError> {
         let listed = self.ask(move |rows| rows.list(&owner)).await?;
-        let summary = |one: &ptc_store::sessions::ListedSession| {
-            let meta: Meta = serde_json::from_value(one.meta.clone()).unwrap_or_default();
-            meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy)
-        };
         Ok(listed.iter().map(summary).collect())
     }
 
@@ -357,7 +356,13 @@ impl Engine {
         let known = here.as_ref().map(|reservation| reservation.session().state().version);
         let (wanted, of, holder) = (id.to_owned(), owner.clone(), keeper.clone());
         let taken = keeper.ask(move |rows| {
-            let taken = rows.take(&wanted, &of, lease_ms(), known)?;
+            let taken = rows.take(&wanted, &of, lease_ms(), known).inspect_err(|refusal| {
+                if let Refusal::Store(_) = refusal {
+                    // It may be held although the store has not said so.
+                    let rows = rows.clone();
+                    give_back_later(&holder.runtime, move || rows.release_owed(&wanted).is_ok());
+                }
+            })?;
             // From here on it is given back, even if nobody waits for it any more.
             let hold = Hold {
                 _counted: holder.tasks.token(),
@@ -368,7 +373,13 @@ impl Engine {
             };
             Ok((hold, taken.times, taken.kept))
         });
-        let (mut hold, times, kept) = taken.await.map_err(|refusal| sessions.refused(id, refusal))?;
+        let (mut hold, times, kept) = taken.await.map_err(|refusal| match refusal {
+            Refusal::Store(error @ StoreError::Unacknowledged { .. }) => {
+                tracing::error!(%error, "nobody knows whether a session is held");
+                SessionError::new(Reason::SESSIONS_UNAVAILABLE, UNSAID)
+            }
+            refusal => sessions.refused(id, refusal),
+        })?;
         let stored = kept.map(|kept| StoredSession { version: hold.version, times, kept });
         match self.readied(sessions, caller, id, here, stored).await {
             Ok(mut reservation) => {
@@ -505,9 +516,33 @@ impl From<Refusal> for SessionError {
         if let Refusal::Store(error) = &refusal {
             tracing::error!(%error, "sessions cannot be stored");
         }
-        SessionError::new(reason, message)
+        match refusal {
+            Refusal::Store(StoreError::Damaged { .. }) => SessionError::new(reason, DAMAGED).lasting(),
+            _ => SessionError::new(reason, message),
+        }
     }
 }
+
+/// What is said of a session in a list; of one that is damaged, what is known and what to do.
+fn summary(one: &ListedSession) -> Json {
+    let read = match &one.damaged {
+        Some(why) => Err(why.clone()),
+        None => Meta::deserialize(&one.meta).map_err(|error| error.to_string()),
+    };
+    let said = |meta: &Meta| meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy);
+    read.as_ref().map(said).unwrap_or_else(|why| {
+        tracing::error!(session = %one.id, "what is kept of a session cannot be read: {why}");
+        let meta = Meta { updated_ms: one.times.changed_ms, ..Meta::default() };
+        let mut told = said(&meta);
+        told["eval_status"] = "damaged".into();
+        told["message"] = DAMAGED.into();
+        told
+    })
+}
+
+/// What is said of a session of which what is kept cannot be read.
+const DAMAGED: &str = "what is kept of the session cannot be read, so it cannot be used: close it with lisp_session_close, or tell \
+                       whoever runs the server, who can look with `ptc store check` and restore a backup";
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)

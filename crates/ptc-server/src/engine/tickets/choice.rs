@@ -1,12 +1,13 @@
 //! What somebody decides: about which ticket, which of its calls, and in which way.
 
 use ptc_host::Decision;
+use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 
 use super::super::api::Args;
 use super::super::args::known;
 use super::super::tools::Tool;
-use super::parked::{Parked, edited};
+use super::parked::{Parked, edited, shown};
 
 /// A decision about some of the calls that wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +16,25 @@ pub struct Choice {
     pub calls: Option<Vec<u64>>,
     /// What is to become of them. An edit holds the arguments of the tool alone.
     pub decision: Decision,
+}
+
+/// An answer that cannot be used, such as arguments that are no JSON: nothing is decided then, and the forms are shown again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongAnswer {
+    /// The number of the call that it is about; none if it is about none.
+    pub call: Option<u64>,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl WrongAnswer {
+    fn of(call: u64, why: String) -> WrongAnswer {
+        WrongAnswer { call: Some(call), why }
+    }
+
+    fn of_none(why: &str) -> WrongAnswer {
+        WrongAnswer { call: None, why: why.to_owned() }
+    }
 }
 
 /// Which ticket is meant.
@@ -68,12 +88,19 @@ pub struct Decided {
     pub choices: Vec<Choice>,
     /// The program that the caller believes it to be about.
     pub program: Option<String>,
+    /// What keeps all of it from being used.
+    pub wrong: Option<WrongAnswer>,
 }
 
 /// Characters of a reason for rejecting.
 const REASON_CHARS: usize = 2_000;
 
 impl Decided {
+    /// Whether nobody wanted to decide.
+    pub fn is_dismissed(&self) -> bool {
+        self.choices.is_empty() && self.wrong.is_none()
+    }
+
     /// Reads the arguments of one of the three tools.
     pub(super) fn read(tool: Tool, mut args: Args) -> Result<Decided, String> {
         match tool {
@@ -112,31 +139,45 @@ impl Decided {
             },
         };
         let choices = vec![Choice { calls, decision }];
-        Ok(Decided { by: By::Model, which: Which::Text(ticket), choices, program: None })
+        Ok(Decided { by: By::Model, which: Which::Text(ticket), choices, program: None, wrong: None })
     }
 
-    /// Decisions by the numbers of calls that wait.
-    pub(super) fn decisions(&self, parked: &Parked) -> Result<Vec<(u64, Decision)>, String> {
+    /// Decisions by the numbers of calls that wait, which were shown with secrets covered.
+    pub(super) fn decisions(
+        &self,
+        parked: &Parked,
+        redactor: &Redactor,
+    ) -> Result<Vec<(u64, Decision)>, WrongAnswer> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
         let pending = parked.held.pending();
+        let all_shown = shown(pending, redactor);
         let mut decisions = Vec::new();
         for choice in &self.choices {
             let all = || pending.iter().map(|call| call.id).collect();
             let calls: Vec<u64> = choice.calls.clone().unwrap_or_else(all);
             if matches!(choice.decision, Decision::Edit(_)) && calls.len() != 1 {
-                return Err("several calls wait; say with `call` whose arguments these are".to_owned());
+                let why = "several calls wait; say with `call` whose arguments these are";
+                return Err(WrongAnswer::of_none(why));
             }
             for id in calls {
-                let call = pending.iter().find(|call| call.id == id);
-                let call = call.ok_or_else(|| format!("call {id} does not wait for a decision"))?;
+                let call = pending.iter().zip(&all_shown).find(|(call, _)| call.id == id);
+                let (call, shown) = call
+                    .ok_or_else(|| WrongAnswer::of(id, format!("call {id} does not wait for a decision")))?;
                 let decision = match &choice.decision {
-                    Decision::Edit(args) => edited(call, args.clone())?,
+                    // Whoever leaves the arguments as they were shown means those of the call.
+                    Decision::Edit(args) if *args == shown["args"] => Decision::Approve,
+                    Decision::Edit(args) => {
+                        edited(call, args.clone()).map_err(|why| WrongAnswer::of(id, why))?
+                    }
                     other => other.clone(),
                 };
                 decisions.push((id, decision));
             }
         }
         match decisions.is_empty() {
-            true => Err("nothing is decided; name at least one call that waits".to_owned()),
+            true => Err(WrongAnswer::of_none("nothing is decided; name at least one call that waits")),
             false => Ok(decisions),
         }
     }

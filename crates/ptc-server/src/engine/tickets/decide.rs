@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::{Decision, Resumption};
+use ptc_store::StoreError;
 use ptc_store::tickets::{TakenTicket, TicketError, Tickets, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::Value as Json;
+use tokio::runtime::Handle;
 
 use super::super::api::{Approval, Args, CallError, Caller, Reply, Signals};
 use super::super::audit::{self, AuditLine, AuditNote};
@@ -16,16 +18,16 @@ use super::super::debug::CallFacts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
-use super::super::lease::lease_ms;
+use super::super::lease::{give_back_later, lease_ms};
 use super::super::receipt::{Receipt, RequestClaim};
 use super::super::schema::OutputSchema;
 use super::super::tools::Tool;
 use super::super::trace::Execution;
-use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
-use super::choice::{Decided, Which};
-use super::parked::{Before, Parked, shown, target};
+use super::choice::{By, Decided, Which, WrongAnswer};
+use super::parked::{Before, Parked, shown};
 use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
+use super::unchanged::{Unfit, makes_calls};
 use super::unopened::Unopened;
 use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of};
 use crate::effects::{Held, HeldJournal};
@@ -80,8 +82,9 @@ impl Engine {
             Err(busy) => return Ok(self.shaped(&busy)),
         };
         let (at, owner, about, wanted) = (desk.clone(), account(caller), decided.clone(), id.clone());
-        let looked = apart(&desk.tickets, move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
-        let (parked, decisions) = match looked {
+        let looked =
+            apart(&desk.tickets, move |_| at.waiting(&wanted, &owner, claims.as_ref(), &about)).await;
+        let (waiting, parked) = match looked {
             Ok(looked) => looked,
             Err(NotTaken::Unopened(unopened)) => {
                 let ended = self.end_unopened(caller, desk, &id, (&unopened, decided), request).await;
@@ -92,14 +95,20 @@ impl Engine {
             }
             Err(why) => return Ok(self.not_taken(desk, &id, why).await),
         };
-        let rejects = decisions.iter().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
-        let unfit = self.unfit(&parked, &decisions).await.err();
-        let unfit = match unfit {
-            Some(refusal) if !rejects => {
+        let decisions = match decided.decisions(&parked, &self.redactor) {
+            Ok(decisions) => decisions,
+            Err(wrong) => return Ok(self.not_decided(&id, decided, (&waiting, &parked), wrong)),
+        };
+        let unfit = match self.unfit(&parked, &decisions).await {
+            Ok(()) => None,
+            Err(Unfit::Edit(wrong)) => {
+                return Ok(self.not_decided(&id, decided, (&waiting, &parked), wrong));
+            }
+            Err(Unfit::Answer(refusal)) if makes_calls(&decisions) => {
                 return Ok(self.with_made(desk, &id, Some(&parked.head.before), *refusal).await);
             }
             // Whoever rejects ends a program that cannot go on.
-            unfit => unfit.as_deref().map(message_of),
+            Err(Unfit::Answer(refusal)) => Some(message_of(&refusal)),
         };
         let (at, owner, wanted) = (desk.clone(), account(caller), id.clone());
         let taken =
@@ -140,13 +149,41 @@ impl Engine {
         if waiting.busy || waiting.decided.is_some() {
             return self.still_waits(caller, &id, waiting).await;
         }
+        let reply = self.required(self.waits_on(&id, decided, (&waiting, &parked), None));
+        Answered::new(Reply { approval: None, ..reply }, Some(Reason::APPROVAL.name))
+    }
+
+    /// What waits on, and what was wrong with what somebody answered.
+    fn waits_on(
+        &self,
+        id: &str,
+        decided: &Decided,
+        (waiting, parked): (&Waiting, &Parked),
+        wrong: Option<WrongAnswer>,
+    ) -> Approval {
         let ticket = match &decided.which {
             Which::Text(text) => text.clone(),
             Which::Id(_) => String::new(),
         };
         let pending = shown(parked.held.pending(), &self.redactor);
-        let reply = self.required(Approval { id, ticket, pending, expires_ms: waiting.expires_ms });
-        Answered::new(Reply { approval: None, ..reply }, Some(Reason::APPROVAL.name))
+        Approval { id: id.to_owned(), ticket, pending, expires_ms: waiting.expires_ms, wrong }
+    }
+
+    /// The answer to a decision that cannot be used: nothing of it is done, and forms are shown again.
+    fn not_decided(
+        &self,
+        id: &str,
+        decided: &Decided,
+        found: (&Waiting, &Parked),
+        why: WrongAnswer,
+    ) -> Answered {
+        match decided.by {
+            By::Form => {
+                let reply = self.required(self.waits_on(id, decided, found, Some(why)));
+                Answered::new(reply, Some(Reason::APPROVAL.name))
+            }
+            By::Page | By::Model => wrong(&why.why),
+        }
     }
 
     /// Goes on with a program whose ticket is taken, and notes what came of it.
@@ -225,61 +262,6 @@ impl Engine {
                 answer(Reason::STORE, message, "Reject the calls again in a moment.")
             }
         }
-    }
-
-    /// Whether the calls that are decided about are what people were shown, those that they wrote can be made, and all that
-    /// the program may call is as it was.
-    async fn unfit(&self, parked: &Parked, decisions: &[(u64, Decision)]) -> Result<(), Box<Answered>> {
-        let Some(upstreams) = &self.upstreams else { return Ok(()) };
-        let mut rejected = Vec::new();
-        for (id, decision) in decisions {
-            let call = parked.held.pending().iter().find(|call| call.id == *id);
-            let Some((server, tool)) = call.and_then(target) else { continue };
-            // A call that is rejected is not made, whatever became of its tool; another one of it is asked about anew.
-            if matches!(decision, Decision::Reject(_)) {
-                rejected.push((server, tool));
-                continue;
-            }
-            self.is_as_shown(upstreams, server, tool, &parked.head).await?;
-            if let Decision::Edit(call) = decision
-                && let Some(why) = upstreams.wrong(call).await
-            {
-                return Err(Box::new(wrong(&self.redactor.redact_string(why))));
-            }
-        }
-        match upstreams.changed(&parked.head.used, &rejected).await {
-            Some(what) => Err(Box::new(stale(&format!("{what}, has changed since the program stopped")))),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether a tool is what people were shown. What cannot be looked at is not taken for it.
-    async fn is_as_shown(
-        &self,
-        upstreams: &Upstreams,
-        server: &str,
-        tool: &str,
-        head: &Head,
-    ) -> Result<(), Box<Answered>> {
-        let name = format!("{server}/{tool}");
-        let refusal = match (upstreams.shown(server, tool).await, head.shown.get(&name)) {
-            (Ok(now), Some(shown)) if now == *shown => return Ok(()),
-            (Ok(_), Some(_)) => {
-                stale(&format!("the tool {name}, or how its server is set up, is not what was shown"))
-            }
-            (Ok(_), None) => stale(&format!(
-                "nobody was shown what the tool {name} is: its server could not be asked when the program stopped"
-            )),
-            (Err(Unseen::Gone), _) => stale(&format!("the tool {name} is not there any more")),
-            (Err(Unseen::Unlisted(why)), _) => {
-                let why = self.redactor.redact_string(why);
-                let message = format!(
-                    "nobody can tell whether the tool {name} is what was shown, because its server cannot be asked: {why}"
-                );
-                answer(Reason::UPSTREAM, &message, "Nothing was done. Decide the same again in a moment.")
-            }
-        };
-        Err(Box::new(refusal))
     }
 
     /// The answer to who did not get a ticket.
@@ -405,20 +387,6 @@ impl Desk {
         }
     }
 
-    /// What waits, and what is decided about it, if that makes sense. Blocks.
-    fn look(
-        &self,
-        id: &str,
-        owner: &str,
-        claims: Option<&Claims>,
-        decided: &Decided,
-    ) -> Result<(Parked, Vec<(u64, Decision)>), NotTaken> {
-        let (_, parked) = self.waiting(id, owner, claims, decided)?;
-        let decisions = decided.decisions(&parked);
-        let decisions = decisions.map_err(|error| NotTaken::Answer(Box::new(wrong(&error))))?;
-        Ok((parked, decisions))
-    }
-
     /// What waits, if it is what the caller believes it to be. Blocks.
     fn waiting(
         &self,
@@ -451,7 +419,7 @@ impl Desk {
         let decided = ruling::written(&asked.decisions().collect::<Vec<_>>());
         let rule = |before: &Json| ruling::ruling(before, &decided);
         let taken = self.tickets.take_over(id, owner, &decided, lease_ms(), rule);
-        let taken = taken.map_err(NotTaken::Refused)?;
+        let taken = taken.map_err(|error| self.not_had(id, error))?;
         // What was decided first stays, with its reasons.
         let first = ruling::read(&taken.decided).and_then(|first| Resumption::new(held, first).ok());
         let resumption = first.unwrap_or(asked);
@@ -460,6 +428,19 @@ impl Desk {
             release(&self.tickets, taken.clone());
         }
         Ok((taken, head, resumption, lines))
+    }
+}
+
+impl Desk {
+    /// Why a ticket was not had. It may be held although the store has not said so, and is given back then.
+    fn not_had(&self, id: &str, error: TicketError) -> NotTaken {
+        let TicketError::Store(why) = &error else { return NotTaken::Refused(error) };
+        let (tickets, id) = (self.tickets.clone(), id.to_owned());
+        give_back_later(&Handle::current(), move || tickets.release_owed(&id).is_ok());
+        let StoreError::Unacknowledged { .. } = why else { return NotTaken::Refused(error) };
+        tracing::error!(%why, "nobody knows whether a ticket is held");
+        let message = "the store did not answer, so nothing was done; the ticket is as it was";
+        NotTaken::Answer(Box::new(answer(Reason::STORE, message, "Decide the same again in a moment.")))
     }
 }
 

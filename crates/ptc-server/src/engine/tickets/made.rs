@@ -2,6 +2,7 @@
 //! went on with it and ended. Whoever is told that nothing is done is told of these, because they stay.
 
 use ptc_store::effects::{Became, Effects, Known};
+use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::model::Reason as Fault;
 use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
@@ -30,10 +31,6 @@ const MADE: &str = "calls_made";
 /// Where those stand of which nobody knows.
 const UNKNOWN: &str = "calls_unknown";
 
-/// Failures that do not say whether a call was made.
-const SILENT: [&str; 4] =
-    ["timeout", "stream_closed_before_response", "upstream_unavailable", "outcome_unknown"];
-
 impl Made {
     fn is_empty(&self) -> bool {
         self.made.is_empty() && self.unknown.is_empty()
@@ -54,6 +51,38 @@ impl Made {
         }
     }
 
+    /// Of a program that made these calls. The answers of those that are `unwritten` are not in the journal: whoever sends the
+    /// request again is told that nobody knows of them. The server's own tools are among these, and not in the account.
+    pub fn of<'c>(calls: impl IntoIterator<Item = &'c LedgerEntry>, mut unwritten: Vec<String>) -> Made {
+        let mut made = Made::default();
+        for call in calls.into_iter().filter(|call| call.may_have_changed()) {
+            let name = format!("{}/{}", call.server, call.tool);
+            let unwritten_at = unwritten.iter().position(|open| *open == name);
+            let is_unwritten = unwritten_at.map(|at| unwritten.swap_remove(at)).is_some();
+            match is_unwritten || call.is_open() {
+                true => add(&mut made.unknown, name),
+                false => add(&mut made.made, name),
+            }
+        }
+        unwritten.into_iter().for_each(|name| add(&mut made.unknown, name));
+        made
+    }
+
+    /// The same where the answers of these calls are not in the journal.
+    #[must_use]
+    pub fn unwritten(mut self, unwritten: Vec<String>) -> Made {
+        for name in unwritten {
+            self.made.retain(|made| *made != name);
+            add(&mut self.unknown, name);
+        }
+        self
+    }
+
+    /// Those that were answered, and those of which nobody knows.
+    pub fn names(self) -> (Vec<String>, Vec<String>) {
+        (self.made, self.unknown)
+    }
+
     /// Counts a call of the account of an earlier part.
     fn count(&mut self, call: &Json) {
         let reason = call["reason"].as_str().unwrap_or_default();
@@ -61,7 +90,7 @@ impl Made {
         let name = format!("{}/{}", name("server"), name("tool"));
         match () {
             () if Fault::named(reason).is_some_and(Fault::is_refusal) => {}
-            () if SILENT.contains(&reason) => add(&mut self.unknown, name),
+            () if Fault::named(reason).is_some_and(Fault::is_silent) => add(&mut self.unknown, name),
             () => add(&mut self.made, name),
         }
     }
@@ -216,7 +245,10 @@ impl Engine {
             }
         };
         let feedback = match (unasked, is_open) {
-            (true, _) => "Nothing was done now, and what was made stays. Decide the same again in a moment.",
+            (true, _) => {
+                "Nothing was done now, what was made stays, and the program waits on. See to it that the server can be \
+                          reached, then decide the same again; or reject the call."
+            }
             (false, true) => STAYS,
             (false, false) => OVER,
         };
@@ -295,6 +327,9 @@ mod tests {
              crm/late, crm/gap"
         );
         assert!(!object.to_string().contains("Nothing was done. Run"), "{object}");
+        let told = made.unwritten(vec!["crm/put".to_owned(), "ptc/prelude_write".to_owned()]).names();
+        assert_eq!(told.0, ["crm/odd", "crm/send"], "what is not written down is not known later");
+        assert_eq!(told.1, ["crm/late", "crm/gap", "crm/put", "ptc/prelude_write"]);
         let told = Made::default().tell(super::super::stale("it has changed"), Some(STAYS));
         assert!(told.reply.text().contains("Nothing was done. Run the program again."));
     }

@@ -4,7 +4,7 @@
 //!
 //! `parked.rs` is what is sealed, `seal.rs` the encryption (the only user of `ring` here), `decide.rs` takes a ticket and
 //! goes on in a task that nobody cancels, `ruling.rs` compares a decision with an earlier one, `settle.rs` writes the result
-//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made, `result.rs` is
+//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made, `unchanged.rs` looks whether all is as people were shown, `result.rs` is
 //! `lisp_result`.
 //!
 //! Calls of a decided part are journalled under the id of the ticket, so a ticket that is taken again after a crash sends
@@ -22,6 +22,7 @@ mod result;
 mod ruling;
 mod seal;
 mod settle;
+mod unchanged;
 mod unopened;
 
 use std::collections::BTreeMap;
@@ -38,9 +39,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::choice::{By, Choice, Decided, Which};
+pub use self::choice::{By, Choice, Decided, Which, WrongAnswer};
 pub use self::decide::{ResumeError, stale};
-use self::made::Made;
+pub use self::made::Made;
 pub use self::parked::Head;
 use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::ruling::in_short as decisions_in_short;
@@ -239,7 +240,7 @@ impl Engine {
         let ticket = desk.text(&claims).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))?;
         let machine = Parked { head, held }.to_bytes();
         let sealed = sealed(&machine_of(&id, &account(caller)), &machine)?.to_bytes();
-        let approval = Approval { id: id.clone(), ticket, pending, expires_ms };
+        let approval = Approval { id: id.clone(), ticket, pending, expires_ms, wrong: None };
         let reply = self.required(approval);
         Ok(UnkeptTicket { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
     }

@@ -121,7 +121,13 @@ impl Engine {
             let claims = Claims::of(&id, &owner, waiting.expires_ms, &parked.head);
             let pending = shown(parked.held.pending(), &redactor);
             let ticket = desk.text(&claims).ok();
-            Ok(ticket.map(|ticket| Approval { id, ticket, pending, expires_ms: waiting.expires_ms }))
+            Ok(ticket.map(|ticket| Approval {
+                id,
+                ticket,
+                pending,
+                expires_ms: waiting.expires_ms,
+                wrong: None,
+            }))
         });
         opened.await.ok().flatten()
     }

@@ -118,8 +118,9 @@ async fn decide(
         }
     };
     let signals = Signals { request_id: "approvals".to_owned(), ..Signals::default() };
+    let given_up = signals.given_up.clone();
     let reply = http.engine.decide(&caller, decided, signals).await;
-    let reply = reply.unwrap_or_else(|_| http.engine.cancelled());
+    let reply = reply.unwrap_or_else(|_| http.engine.cancelled(&given_up));
     let told_back = json!({"error": reply.is_error, "waits": reply.approval.is_some(), "text": reply.text()});
     Ok(told(ptc_http::Json(told_back).into_response()))
 }
@@ -153,5 +154,6 @@ fn read(body: &[u8]) -> Result<Decided, String> {
         which: Which::Id(id),
         choices: vec![Choice { calls: Some(calls), decision }],
         program: None,
+        wrong: None,
     })
 }

@@ -227,7 +227,8 @@ async fn a_program_whose_key_is_gone_tells_what_it_has_made() {
     let second = shop.server_with("writes", "never", |_, parts| parts.ticket_keys = keys(&["k2"])).await;
     let decide = async |decision: Decision| {
         let choices = vec![Choice { calls: None, decision }];
-        let decided = Decided { by: By::Page, which: Which::Id(waits.clone()), choices, program: None };
+        let decided =
+            Decided { by: By::Page, which: Which::Id(waits.clone()), choices, program: None, wrong: None };
         second.decide(&anna(), decided, Signals::default()).await.expect("a reply")
     };
     let refused = decide(Decision::Approve).await;
@@ -400,7 +401,7 @@ async fn a_form_about_what_was_decided_elsewhere_is_told_what_came_of_it() {
         let approval = waits.approval.clone().expect("it waits");
         let approve = |which: Which, by: By| {
             let choices = vec![Choice { calls: None, decision: Decision::Approve }];
-            Decided { by, which, choices, program: None }
+            Decided { by, which, choices, program: None, wrong: None }
         };
         assert_eq!(engine.no_longer_waits(&anna, &approval).await, None);
         let on_page = approve(Which::Id(approval.id.clone()), By::Page);

@@ -311,7 +311,7 @@ async fn r2_11_fixed_answers_are_the_same_in_every_profile() {
         let reply = call(&engine, "lisp_nothing", json!({})).await;
         assert_eq!(object(&reply)["reason"], "unknown_tool");
         assert_eq!(object(&reply)["message"], "unknown tool: lisp_nothing");
-        assert_eq!(object(&engine.cancelled())["reason"], "cancelled");
+        assert_eq!(object(&engine.cancelled(&Default::default()))["reason"], "cancelled");
         engine.drain();
         let drained = eval(&engine, "1").await;
         assert_eq!(object(&drained)["reason"], "shutting_down");

@@ -18,8 +18,13 @@ use super::support::*;
 
 /// Decides about all calls of a ticket, as pages and forms do.
 async fn decide(caller: &Caller, engine: &Engine, which: Which, decision: Decision) -> Reply {
-    let decided =
-        Decided { by: By::Page, which, choices: vec![Choice { calls: None, decision }], program: None };
+    let decided = Decided {
+        by: By::Page,
+        which,
+        choices: vec![Choice { calls: None, decision }],
+        program: None,
+        wrong: None,
+    };
     engine.decide(caller, decided, Signals::default()).await.expect("it is answered")
 }
 
@@ -357,7 +362,7 @@ async fn a_decision_is_carried_out_although_nobody_waits_for_its_answer() {
     let reply = eval(&engine, &format!("[{} :after]", put("1"))).await;
     let id = object(&reply)["id"].as_str().expect("it waits").to_owned();
     let choices = vec![Choice { calls: None, decision: Decision::Approve }];
-    let decided = Decided { by: By::Page, which: Which::Id(id), choices, program: None };
+    let decided = Decided { by: By::Page, which: Which::Id(id), choices, program: None, wrong: None };
     let signals = Signals::default();
     signals.cancel.cancel();
     let answered = engine.decide(&anna(), decided, signals).await;

@@ -17,6 +17,7 @@ fn approve(id: &Json) -> Decided {
         which,
         choices: vec![Choice { calls: None, decision: ptc_host::Decision::Approve }],
         program: None,
+        wrong: None,
     }
 }
 
@@ -186,7 +187,7 @@ async fn forms_that_were_dismissed_leave_the_program_waiting_and_say_where_peopl
         let approval = reply.approval.clone().expect("transports have it");
         let form = |choices: Vec<Choice>| {
             let which = Which::Text(approval.ticket.clone());
-            Decided { by: By::Form, which, choices, program: Some(program.clone()) }
+            Decided { by: By::Form, which, choices, program: Some(program.clone()), wrong: None }
         };
         // It may be dismissed more than once.
         for _ in 0..2 {

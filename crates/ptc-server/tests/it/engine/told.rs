@@ -87,7 +87,7 @@ impl Visit for Fields {
 
 fn approve(id: &str) -> Decided {
     let choices = vec![Choice { calls: None, decision: Decision::Approve }];
-    Decided { by: By::Page, which: Which::Id(id.to_owned()), choices, program: None }
+    Decided { by: By::Page, which: Which::Id(id.to_owned()), choices, program: None, wrong: None }
 }
 
 /// A server with sessions in a store.

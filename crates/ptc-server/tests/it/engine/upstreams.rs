@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_server::engine::settings::{Debug, SessionSettings};
-use ptc_server::engine::{Engine, Parts, Profile, Settings};
+use ptc_server::engine::{Engine, Parts, Profile, Settings, Signals};
 use ptc_upstream::model::{Fault, Reason};
 use ptc_upstream::{Caps, RuntimeOptions};
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
 use super::support::{
-    SECRET, Seen, aggregator, anna, call, engine, eval, eval_in, object, patient, session, tool,
-    with_sessions,
+    SECRET, Seen, aggregator, anna, args, call, crm_that_counts, engine, eval, eval_in, object, patient,
+    session, tool, until_waiting, with_sessions,
 };
 use super::upstream::{Upstream, frozen, start, structured};
 
@@ -316,4 +316,29 @@ async fn a_read_only_server_says_of_which_server_it_does_not_know_what_it_does_a
     let reply = eval(&engine, "(crm/put {})").await;
     assert!(!reply.text().contains("is not known"), "{}", reply.text());
     assert_eq!(seen.calls(""), [""; 0]);
+}
+
+/// Whoever stops a server is not told less of what its programs did than whoever lets them end.
+#[tokio::test]
+async fn a_call_that_is_stopped_tells_what_its_program_had_called() {
+    let (runtime, waiting) = crm_that_counts().await;
+    let engine =
+        Engine::with(patient(Profile::Structured), Parts { runtime: Some(runtime), ..Parts::default() });
+    let engine = engine.await.expect("it starts");
+    let program = r#"(tool/call {:server "crm" :tool "get" :args {}})
+                     (tool/call {:server "crm" :tool "put" :args {:n 1}})
+                     (tool/call {:server "crm" :tool "guess" :args {:wait true}})"#;
+    let signals = Signals::default();
+    let (cancel, given_up, caller) = (signals.cancel.clone(), signals.given_up.clone(), anna());
+    let called = engine.call(&caller, "lisp_eval", args(json!({"program": program})), signals);
+    let stops = async {
+        until_waiting(&waiting, 1).await;
+        cancel.cancel();
+    };
+    let (answer, ()) = tokio::join!(called, stops);
+    assert!(answer.is_err(), "{answer:?}");
+    let told = engine.cancelled(&given_up);
+    let told = object(&told);
+    assert_eq!((&told["reason"], &told["calls_made"]), (&json!("cancelled"), &json!(["crm/put"])), "{told}");
+    assert_eq!(told["calls_unknown"], json!(["crm/guess"]), "{told}");
 }

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::{JournalPlace, Listed, OpenedJournals, WhichCalls, gaps, journals, over, print};
 use crate::agents::several;
 use crate::exit::Outcome;
-use crate::terminal::plain;
+use crate::terminal::{errln, plain};
 
 #[derive(Debug, clap::Args)]
 pub struct Settle {
@@ -91,6 +91,10 @@ impl Settle {
             }
         };
         print(&lines)?;
+        let some = gaps.iter().any(|listed| lines.iter().any(|line| line.contains(&listed.gap.identity)));
+        if some && matches!(finding, Finding::Dismissed) {
+            errln!("ptc: {UNFOUND}");
+        }
         // Whatever could not be looked into may have more of them.
         Ok(match self.all {
             true => journals.outcome(),
@@ -182,6 +186,10 @@ fn settled(listed: &Listed, finding: &Finding, note: &str) -> anyhow::Result<Opt
     let line = format!("settled {identity} {server}/{}{}", plain(tool), in_vain(journal, gap)?);
     Ok(Some(line))
 }
+
+/// What a note alone does. Whoever meant to say what became of the call must read that nobody was told.
+const UNFOUND: &str = "the note is kept for people (`ptc effects --settled`) and tells programs nothing: whoever tries again is told \
+                       that nobody knows what became of the call, and does not make it; --happened or --did-not-happen say more";
 
 /// What whoever tries again is told all the same, if that is not what was found.
 fn in_vain(journal: &StoreJournal, gap: &Gap) -> anyhow::Result<&'static str> {

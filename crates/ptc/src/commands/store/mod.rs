@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use ptc_lisp::dump;
+use ptc_store::copy::SessionPart;
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Store, copy, rescue};
 
@@ -291,18 +292,31 @@ fn has_keys(store: &str, ticket_keys: Option<&Path>) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-/// Whether what sessions have defined is as it was written; says which is not.
+/// Whether what is kept of sessions is as it was written; says which is not.
 fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
     let mut damaged = Vec::new();
-    copy::each_state(store, |id, state| {
-        damaged.extend(dump::look_at(state).err().map(|error| (id.to_owned(), error)));
-    })?;
+    for (part, what) in [
+        (SessionPart::Origin, "is made of cannot be read"),
+        (SessionPart::Meta, "says of itself cannot be read"),
+        (SessionPart::State, "has defined cannot be loaded"),
+    ] {
+        copy::each_session(store, part, |id, bytes| {
+            let wrong = match part {
+                SessionPart::State => dump::look_at(bytes).err().map(|error| error.to_string()),
+                SessionPart::Origin | SessionPart::Meta => {
+                    let read = serde_json::from_slice::<serde_json::Value>(bytes);
+                    read.err().map(|error| format!("it is no JSON: {error}"))
+                }
+            };
+            damaged.extend(wrong.map(|why| format!("what session {id} {what}: {why}")));
+        })?;
+    }
     let place = ptc_store::shown(store);
-    for (id, error) in damaged.iter().take(FINDINGS) {
-        said(&format!("{place}: what session {id} has defined cannot be loaded: {error}"))?;
+    for line in damaged.iter().take(FINDINGS) {
+        said(&format!("{place}: {line}"))?;
     }
     if damaged.len() > FINDINGS {
-        said(&format!("{place}: and that of {} more sessions", damaged.len() - FINDINGS))?;
+        said(&format!("{place}: and {} more parts of sessions", damaged.len() - FINDINGS))?;
     }
     if !damaged.is_empty() {
         said(
