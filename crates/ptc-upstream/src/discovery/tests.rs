@@ -188,10 +188,8 @@ fn of_hostile_catalogs_only_the_beginnings_are_read_and_only_once() {
     let index = std::ptr::from_ref(catalog.index());
     assert!(lines(&catalog, "tool 4712", 1, true)[0].starts_with("big/tool_4712 - "));
     assert!(std::ptr::eq(catalog.index(), index), "the index is made once");
-    assert!(
-        lines(&catalog, "aardvark", 1, true)[0].starts_with("big/tool_11 - "),
-        "it is said at the beginning"
-    );
+    let first = lines(&catalog, "aardvark", 1, true).concat();
+    assert!(first.contains("11 - aardvark"), "it is said at the beginning: {first}");
     assert_eq!(lines(&catalog, "zebra", 1, true), [""; 0], "it is said behind what is read");
 }
 
