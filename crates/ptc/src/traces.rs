@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agents::restore;
 use crate::terminal::errln;
 use anyhow::{anyhow, bail};
 use ptc_host::{Outcome, Tools};
@@ -160,7 +161,9 @@ impl Watching {
             // What is not on disk by now gets another chance when the tracer goes.
             let _ = tracer.flush();
         }
-        let finished = self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.finish(step));
+        let again = |subject: &Json| restore(subject).ok();
+        let finished =
+            self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.finish_as_covered(step, again));
         finished.map_err(|error| anyhow!("--record: the recording is not whole: {error}"))
     }
 }

@@ -22,8 +22,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::tape::{Entry, Given, Taper};
-use ptc_agent::{Event, Step};
+use ptc_agent::tape::{Entry, Given, Taper, play};
+use ptc_agent::{Agent, Event, RunOptions, Step};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -261,16 +261,43 @@ impl Recorder {
         self.end(serde_json::to_value(step).unwrap_or_default())
     }
 
+    /// Ends the file of a run of an agent. Where secrets were covered, what came of it is what comes of the covered values, as
+    /// far as they lead to an end; `again` begins the run of a recording again, from what that was begun from.
+    pub fn finish_as_covered(
+        mut self,
+        step: &Step,
+        again: impl FnOnce(&Json) -> Option<(Arc<Agent>, RunOptions)>,
+    ) -> io::Result<()> {
+        self.flush_clock();
+        if self.covered == 0 {
+            return self.finish(step);
+        }
+        let played = self.read_back()?.and_then(|recording| {
+            let (agent, options) = again(&recording.head.subject)?;
+            play(agent, options, recording.tape.iter(), |_, _| {}, || true).ok()
+        });
+        let Some(played) = played else { return self.finish(step) };
+        self.events = Events::default();
+        played.events.iter().for_each(|event| self.events.add(event, None));
+        self.end(serde_json::to_value(&played.step).unwrap_or_default())
+    }
+
     /// Ends the file of a program. Where secrets were covered, the outcome is that of the covered values, as far as
     /// they lead to one: what a recording says is what it can show.
     pub(crate) fn finish_program(mut self, step: Json) -> io::Result<()> {
         if self.covered == 0 {
             return self.end(step);
         }
-        io::Seek::rewind(&mut self.file)?;
-        let played = Recording::read_from(&self.file).ok().and_then(|recording| play::replayed(&recording));
-        io::Seek::seek(&mut self.file, io::SeekFrom::End(0))?;
+        let played = self.read_back()?.and_then(|recording| play::replayed(&recording));
         self.end(played.unwrap_or(step))
+    }
+
+    /// What stands in the file so far.
+    fn read_back(&mut self) -> io::Result<Option<Recording>> {
+        io::Seek::rewind(&mut self.file)?;
+        let recording = Recording::read_from(&self.file).ok();
+        io::Seek::seek(&mut self.file, io::SeekFrom::End(0))?;
+        Ok(recording)
     }
 
     fn end(mut self, step: Json) -> io::Result<()> {
@@ -354,6 +381,16 @@ impl Running {
     pub fn finish(&self, step: &Step) -> io::Result<()> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.map_or(Ok(()), |recorder| recorder.finish(step))
+    }
+
+    /// The same, as [`Recorder::finish_as_covered`].
+    pub fn finish_as_covered(
+        &self,
+        step: &Step,
+        again: impl FnOnce(&Json) -> Option<(Arc<Agent>, RunOptions)>,
+    ) -> io::Result<()> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.map_or(Ok(()), |recorder| recorder.finish_as_covered(step, again))
     }
 
     fn with(&self, work: impl FnOnce(&mut Recorder)) {

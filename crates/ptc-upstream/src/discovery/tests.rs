@@ -177,21 +177,20 @@ fn what_is_said_of_arguments_and_hints_is_found_but_counts_less() {
 #[test]
 fn of_hostile_catalogs_only_the_beginnings_are_read_and_only_once() {
     // Many tools, some of which never end to say what they do.
-    let long = format!("aardvark {}zebra", "never-ending words about nothing ".repeat(2_000));
+    let about = "never-ending words about nothing ".repeat(2_000);
+    let long = format!("aardvark {about}zebra");
     let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
     let text =
         |n: usize| if n % 100 == 11 { long.as_str() } else { "Words about nothing, and no end of them." };
     let tools: Vec<(&str, &str)> =
         names.iter().enumerate().map(|(n, name)| (name.as_str(), text(n))).collect();
-    let catalog = Catalog::new([server("big", &long, &[], &tools)]);
+    let catalog = Catalog::new([server("big", &about, &[], &tools)]);
     assert!(lines(&catalog, "tool 4711", 1, true)[0].starts_with("big/tool_4711 - "));
     let index = std::ptr::from_ref(catalog.index());
     assert!(lines(&catalog, "tool 4712", 1, true)[0].starts_with("big/tool_4712 - "));
     assert!(std::ptr::eq(catalog.index(), index), "the index is made once");
-    assert!(
-        lines(&catalog, "aardvark", 1, true)[0].starts_with("big/tool_11 - "),
-        "it is said at the beginning"
-    );
+    let first = lines(&catalog, "aardvark", 1, true).concat();
+    assert!(first.contains("11 - aardvark"), "it is said at the beginning: {first}");
     assert_eq!(lines(&catalog, "zebra", 1, true), [""; 0], "it is said behind what is read");
 }
 
