@@ -187,9 +187,7 @@ fn reads_behind_a_write_are_noted_or_end_the_plan() {
 #[test]
 fn a_plan_ends_at_a_read_that_a_person_must_approve_and_does_not_make_it() {
     let world = World::start("approved-reads");
-    let mut config: Value = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
-    config["upstreams"]["world"]["approval"] = "always".into();
-    world.write("upstreams.json", &config.to_string());
+    world.ask_about(json!("ask"));
     let (code, out, err) = plan(&world, CLOSE, &[]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let end = "0 reads, 0 writes\nthe plan ends here: the read world/get {\"key\":\"n\"} must be approved by a person";

@@ -136,7 +136,7 @@ fn a_limit_that_is_too_low_to_play_a_program_is_told_as_such() {
     for args in [
         &["-e", "(count data/rows)", "--data", &rows][..],
         &["-e", "(count (tool/rows {}))", "--tools", "tools.json"],
-        &["-e", "(count (vec (range 20000)))"],
+        &["-e", "(def xs (vec (range 20000))) (count xs)"],
     ] {
         let ran = ptc_in(&folder, &[&["eval", "--record", "r.recording"], args].concat());
         assert_eq!((ran.code, ran.out.as_str()), (0, "20000\n"), "{}", ran.err);
