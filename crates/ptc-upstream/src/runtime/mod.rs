@@ -333,10 +333,11 @@ impl Runtime {
         looked.map(drop)
     }
 
-    /// Why a tool that its server has must not be used, if that is so: it is not as it was pinned, or first listed.
+    /// Why a tool that its server has cannot be used, if that is so: it is not as it was pinned, or first listed, or its definition
+    /// is one that no call can be checked against.
     pub fn withheld(&self, server: &str, tool: &str) -> Option<String> {
         match self.upstream(server)?.find(tool) {
-            FoundTool::Withheld(why) => Some(why),
+            FoundTool::Withheld(why) | FoundTool::Unusable(why) => Some(why),
             FoundTool::Tool(_) | FoundTool::Unknown(_) => None,
         }
     }
