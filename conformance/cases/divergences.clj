@@ -204,5 +204,3 @@
 [(case 1.50M 1.5M :a :b) (case 2.0M (1M 2M) :a :b) (get {1.50M :a} 1.5M)]  ;=> [:a :a :a]
 ; divergence: D60
 [(join "-" [1 2]) (union #{1} #{2}) (select odd? #{1 2}) (log 1) (let [join vector] (join 1))]  ;=> ["1-2" #{1 2} #{1} 0.0 [1]]
-; divergence: D60
-(capitalize "a")  ;=! unbound_var

@@ -15,9 +15,9 @@ use serde_json::Value as Json;
 
 use crate::helpers;
 use crate::hold::{Decision, Judgement, PendingCall, Resumption};
-use crate::landed::Landed;
 use crate::tape::Tape;
 use crate::tools::{Reply, Run, Tool, Tools, call as call_function};
+use crate::waiting::WaitingAnswer;
 
 /// Takes the reply to a call back to the driver, from whatever thread.
 pub(crate) type Post = Arc<dyn Fn(u64, Reply) + Send + Sync>;
@@ -107,7 +107,7 @@ pub(crate) struct Flight {
     ground: Ground,
     queue: VecDeque<Call>,
     out: Vec<Out>,
-    landed: Vec<(u64, Landed)>,
+    landed: Vec<(u64, WaitingAnswer)>,
     /// Calls of the step that somebody must decide about.
     asking: Vec<PendingCall>,
     /// All calls so far.
@@ -185,7 +185,8 @@ impl Flight {
     pub fn go_on(&mut self, resumption: &Resumption) {
         let held = &resumption.held;
         self.log.clone_from(&held.calls);
-        self.landed = held.answered.iter().map(|(id, answer)| (*id, Landed::new(answer.clone()))).collect();
+        self.landed =
+            held.answered.iter().map(|(id, answer)| (*id, WaitingAnswer::new(answer.clone()))).collect();
         for pending in &held.pending {
             let PendingCall { id, tool, args, .. } = pending.clone();
             let call = Call { id, tool, args, discovery: false };
@@ -362,7 +363,8 @@ impl Flight {
         }
         self.landed.reserve_exact(1);
         // One that nothing waits for beside it is taken at once.
-        let landed = if self.is_complete() { Landed::Answer(answer) } else { Landed::new(answer) };
+        let landed =
+            if self.is_complete() { WaitingAnswer::Answer(answer) } else { WaitingAnswer::new(answer) };
         self.landed.push((id, landed));
     }
 }

@@ -92,7 +92,6 @@ mod drive;
 mod flight;
 mod helpers;
 mod hold;
-mod landed;
 mod outcome;
 mod outline;
 pub mod parts;
@@ -103,6 +102,7 @@ mod runtime;
 mod shown;
 mod tape;
 mod tools;
+mod waiting;
 
 pub use blocking::{Bounds, drive, drive_on, run_blocking};
 pub use brisk::run_at_once;

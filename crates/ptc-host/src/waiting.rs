@@ -13,30 +13,32 @@ const SMALL: usize = 4_096;
 const DEEPEST: usize = 100;
 
 /// An answer that waits.
-pub(crate) enum Landed {
+pub(crate) enum WaitingAnswer {
     /// As it came.
     Answer(Answer),
     /// A large value as JSON text; with its kind if it is that of an upstream.
     Text { json: String, kind: Option<ValueKind> },
 }
 
-impl Landed {
+impl WaitingAnswer {
     /// Makes an answer ready to wait.
     pub fn new(answer: Answer) -> Self {
         match answer {
-            Answer::Value(value) if is_large(&value) => Landed::Text { json: value.to_string(), kind: None },
-            Answer::Upstream { value, kind } if is_large(&value) => {
-                Landed::Text { json: value.to_string(), kind: Some(kind) }
+            Answer::Value(value) if is_large(&value) => {
+                WaitingAnswer::Text { json: value.to_string(), kind: None }
             }
-            answer => Landed::Answer(answer),
+            Answer::Upstream { value, kind } if is_large(&value) => {
+                WaitingAnswer::Text { json: value.to_string(), kind: Some(kind) }
+            }
+            answer => WaitingAnswer::Answer(answer),
         }
     }
 
     /// The answer as it came.
     pub fn take(self) -> Answer {
         let (json, kind) = match self {
-            Landed::Answer(answer) => return answer,
-            Landed::Text { json, kind } => (json, kind),
+            WaitingAnswer::Answer(answer) => return answer,
+            WaitingAnswer::Text { json, kind } => (json, kind),
         };
         // What is nested deeper than the decoder goes is not kept as text, so it reads back.
         match (serde_json::from_str(&json), kind) {
@@ -88,8 +90,8 @@ mod tests {
                 Answer::Upstream { value: value.clone(), kind: ValueKind::Json },
                 Answer::Upstream { value: value.clone(), kind: ValueKind::Text },
             ] {
-                let landed = Landed::new(answer.clone());
-                assert_eq!(matches!(landed, Landed::Text { .. }), waits_as_text);
+                let landed = WaitingAnswer::new(answer.clone());
+                assert_eq!(matches!(landed, WaitingAnswer::Text { .. }), waits_as_text);
                 assert_eq!(landed.take(), answer);
             }
         }
