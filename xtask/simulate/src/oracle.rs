@@ -229,15 +229,19 @@ fn as_decided(state: &mut State, key: &str, ended: &Json) {
     }
 }
 
+/// Whether the call that holds a row does not use it any more, so that its server may give it back.
+fn is_given_up(holders: &BTreeMap<(Kind, String, i64), u64>, state: &State, row: &Leased) -> bool {
+    let holder = holders.get(&(row.kind, row.id.clone(), row.lease));
+    holder.is_some_and(|holder| state.given_up.contains(&(*holder, row.id.clone())))
+}
+
 /// What is wrong with a change of a row.
 fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, old: &Leased, row: &Leased) {
     let what = || format!("{:?} {}", row.kind, row.id);
     if row.lease != old.lease {
         // What ends further ahead than any lease lasts was given by another clock, and counts as over.
         let last = state.acting_now.saturating_add(Lease::LONGEST_MS);
-        let holder = holders.get(&(old.kind, old.id.clone(), old.lease));
-        let given_up = holder.is_some_and(|holder| state.given_up.contains(&(*holder, old.id.clone())));
-        if old.until > state.acting_now && old.until <= last && !given_up {
+        if old.until > state.acting_now && old.until <= last && !is_given_up(holders, state, old) {
             state.violated(|| format!("one holder: {} was taken while somebody held it", what()));
         }
         if holders.insert((row.kind, row.id.clone(), row.lease), state.acting).is_some() {
@@ -265,6 +269,11 @@ fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, 
                 state.violated(|| format!("one history: {} went from {before:?} to {now:?}", what()));
             }
         }
+        // Who gives back what nobody began, and takes it, decides in one step what is undecided again between the two.
+        Kind::Ticket
+            if old.body != row.body
+                && state.decided_by.get(&old.id) == Some(&old.lease)
+                && is_given_up(holders, state, old) => {}
         // Whoever rejects what was left ends it, and nothing else can be decided then.
         Kind::Ticket
             if old.body.is_some() && row.body.as_deref() == Some(json!(LEFT).to_string().as_str()) => {}
@@ -275,6 +284,9 @@ fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, 
             state.violated(|| format!("a ticket is decided once: {} was used, and is not", what()));
         }
         _ => {}
+    }
+    if row.kind == Kind::Ticket && row.body.is_some() && old.body != row.body {
+        state.decided_by.insert(row.id.clone(), row.lease);
     }
 }
 
@@ -287,7 +299,7 @@ fn only_holder(
 ) {
     let holder = holders.get(&(row.kind, row.id.clone(), row.lease)).copied();
     let acting = state.acting;
-    let given_up = holder.is_some_and(|holder| state.given_up.contains(&(holder, row.id.clone())));
+    let given_up = is_given_up(holders, state, row);
     if holder != Some(acting) && !(given_up && does != "commits" && does != "ends") {
         let (kind, id) = (row.kind, &row.id);
         state.violated(|| format!("one holder: {acting} {does} {kind:?} {id}, which {holder:?} holds"));

@@ -59,6 +59,8 @@ pub struct State {
     pub counts: Counts,
     /// What calls do not use any more that they may still hold: another call of the same server may give it back.
     pub given_up: BTreeSet<(u64, String)>,
+    /// The leases under which tickets were decided last.
+    pub decided_by: BTreeMap<String, i64>,
     /// What happened, if somebody wants to read it.
     pub log: Option<Vec<String>>,
     pub violation: Option<String>,
@@ -91,6 +93,7 @@ impl Shared {
             upstream: Upstream::default(),
             counts: Counts::new(),
             given_up: BTreeSet::new(),
+            decided_by: BTreeMap::new(),
             log: logs.then(Vec::new),
             violation: None,
         })))
