@@ -144,3 +144,4 @@
 ; divergence: D55
 (== 0.1000000000000000000001M 0.1)
 ;=> false
+[(with-precision 3 :rounding DOWN (abs 1.23456M)) (with-precision 3 (abs 1.23556M)) (with-precision 3 (abs -1.23556M)) (with-precision 3 (abs 0.00M)) (abs 1.23456M)]  ;=> [1.23M 1.24M 1.24M 0.00M 1.23456M]

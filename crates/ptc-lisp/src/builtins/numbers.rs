@@ -302,6 +302,9 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
             heap.work(arith::words(&args[0]))?;
             if decimal.sign().is_lt() {
                 paid(heap, arith::negate(&args[0])?)
+            } else if context::current().is_some() {
+                // Rounded as every result is.
+                Arith::Add.apply(heap, &args[0], &Value::Int(0))
             } else {
                 Ok(args::take(args, 0))
             }
