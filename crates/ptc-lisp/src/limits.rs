@@ -107,15 +107,11 @@ const fn fixed(
     Limit { name, unit, default: value, settable: false, of_literals: false, bounds, kind }
 }
 
-/// The same, of what may stand in the text of a program or be read by it.
-const fn literal(
-    name: &'static str,
-    unit: LimitUnit,
-    value: fn() -> u64,
-    bounds: &'static str,
-    kind: ErrorKind,
-) -> Limit {
-    Limit { of_literals: true, ..fixed(name, unit, value, bounds, kind) }
+impl Limit {
+    /// The same, of what may stand in the text of a program or be read by it.
+    const fn also_of_literals(self) -> Limit {
+        Limit { of_literals: true, ..self }
+    }
 }
 
 /// All limits.
@@ -211,14 +207,15 @@ pub static ALL: &[Limit] = &[
         "Forms in the text of a program; fewer where the memory would not last for them, or for what macros make of them.",
         ErrorKind::ProgramTooLarge,
     ),
-    literal(
+    fixed(
         "number digits",
         LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_digits as u64,
         "Digits of one integer in a text. A program with a longer one in its own text does not begin. In JSON the error is a \
          `format_error`.",
         ErrorKind::Parse,
-    ),
+    )
+    .also_of_literals(),
     fixed(
         "integer bits",
         LimitUnit::Count,
@@ -226,13 +223,14 @@ pub static ALL: &[Limit] = &[
         "Bits of an integer.",
         ErrorKind::MemoryExceeded,
     ),
-    literal(
+    fixed(
         "pattern bytes",
         LimitUnit::Bytes,
         || crate::regex::MAX_PATTERN as u64,
         "The text of a regular expression. A program with a longer one in its own text does not begin.",
         ErrorKind::IllegalArgument,
-    ),
+    )
+    .also_of_literals(),
 ];
 
 #[cfg(test)]

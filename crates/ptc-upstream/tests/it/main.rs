@@ -27,3 +27,5 @@ mod sixteen;
 mod skip;
 mod stdio;
 mod support;
+#[path = "../../../ptc/tests/shared/until.rs"]
+mod until;

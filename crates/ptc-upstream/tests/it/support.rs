@@ -8,6 +8,8 @@ use ptc_upstream::model::{Allowance, Fault, Payload, Reason};
 use ptc_upstream::{Client, Config, Secrets, client};
 use serde_json::{Value as Json, json};
 
+pub use crate::until::until;
+
 /// What a call in these tests may cost.
 pub const ALLOWANCE: Allowance =
     Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20, max_values: 1 << 16, once: false };
@@ -133,17 +135,6 @@ pub async fn fault(client: &dyn Client, tool: &str, args: Json) -> (Reason, Stri
 pub async fn names(client: &dyn Client) -> Vec<String> {
     let tools = client.list(ALLOWANCE).await.expect("tools");
     tools.into_iter().map(|tool| tool.name).collect()
-}
-
-/// Waits until something is so that nobody tells of, for at most a minute. The time between two looks decides nothing.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..3_000 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("not within a minute: {what}");
 }
 
 /// Whether there is a process of this id that is not a zombie.

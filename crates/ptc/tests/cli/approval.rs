@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::agents::{command_in, folder, ptc_in, write};
-use super::resume::{Server, kill, only_run, runs, start};
+use super::resume::{Server, kill, killed_at_point, only_run, runs, start};
 use super::shell_server::{listing, shell_server};
 use super::*;
 
@@ -495,13 +495,11 @@ fn calls_that_are_made_again_are_no_gap_and_neither_are_those_that_only_read() {
 }
 
 #[test]
-fn killed_at_any_moment_of_an_approval_the_call_is_made_at_most_once() {
-    for moment in 0..12_u64 {
+fn killed_around_any_change_of_an_approval_the_call_is_made_at_most_once() {
+    for moment in 0..12 {
         let (folder, server, id) = counted(&format!("approval-moment-{moment}"));
-        let process = start(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
-        // A kill comes at any moment, whatever has happened until then.
-        std::thread::sleep(std::time::Duration::from_millis(moment * 25));
-        kill(process);
+        let approve = ["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"];
+        killed_at_point(&folder, &approve, moment);
         let mut ran = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet"]);
         if ran.code == 4 {
             assert_eq!(server.count("tool 1"), 0, "moment {moment}: it still waits");

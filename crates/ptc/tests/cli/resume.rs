@@ -4,7 +4,6 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Child;
-use std::time::Duration;
 
 use super::agents::{command_in, folder, ptc_in, write};
 use super::eventually::eventually;
@@ -100,6 +99,8 @@ pub fn ten_steps(name: &str, effect: &str) -> (PathBuf, Server) {
 }
 
 const RUN: [&str; 5] = ["run", "agent.toml", "--checkpoint", "kept", "--quiet"];
+/// Points of the store that a process passes before it is killed, at most.
+const POINTS: u64 = 24;
 const ANSWER: &str = "{\n  \"total\": 55\n}\n";
 
 /// Starts the command and leaves it to itself.
@@ -114,6 +115,25 @@ pub fn start(folder: &Path, args: &[&str]) -> Child {
 pub fn kill(mut process: Child) {
     process.kill().expect("kill -9");
     process.wait().expect("it is gone");
+}
+
+/// Starts the command and kills it at a point of its store (`PTC_STORE_HALT`, debug builds only; two for each change);
+/// false if it was through before.
+pub fn killed_at_point(folder: &Path, args: &[&str], point: u64) -> bool {
+    let (halt, reached) = (folder.join("halt"), folder.join("halt.reached"));
+    fs::write(&halt, point.to_string()).expect("a file");
+    let mut command = command_in(folder, args);
+    command.env("PTC_STORE_HALT", &halt).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = command.spawn().expect("the command starts");
+    eventually("it comes to a point or ends", || {
+        reached.exists() || process.try_wait().expect("a process").is_some()
+    });
+    let there = reached.exists();
+    kill(process);
+    for file in [halt, reached] {
+        let _ = fs::remove_file(file);
+    }
+    there
 }
 
 /// The runs of the folder `kept`.
@@ -182,40 +202,31 @@ fn killed_at_any_one_step_a_mission_gives_its_answer() {
     }
 }
 
-/// Kills at times that no step decides, until the mission is through.
+/// Kills before and after changes of the store that chance chooses, until the mission is through.
 #[test]
-fn killed_at_any_time_a_mission_goes_on_behind_its_last_answer() {
-    let (folder, server) = ten_steps("killed-anytime", "effect = \"read\"");
+fn killed_around_any_change_of_its_store_a_mission_goes_on_behind_its_last_answer() {
+    let (folder, server) = ten_steps("killed-anywhere", "effect = \"read\"");
     let order = questions();
     let mut random = 0x2545_f491_u64;
-    for _ in 0..25 {
+    let mut kills = 0;
+    loop {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let known = if folder.join("kept/runs.db").exists() { runs(&folder) } else { Vec::new() };
         let answers = known.first().map_or(0, |run| run["answers"].as_u64().expect("a number") as usize);
         let before = server.asked().len();
-        let mut process = match known.first() {
-            Some(run) => {
-                let run = run["run"].as_str().expect("an id");
-                start(&folder, &["resume", run, "--checkpoint", "kept", "--quiet"])
-            }
-            None => start(&folder, &RUN),
-        };
-        // A kill comes at any moment, whatever has happened until then.
-        std::thread::sleep(Duration::from_millis((random >> 33) % 700));
-        let over = process.try_wait().expect("a process").is_some();
-        kill(process);
+        let run = known.first().map(|run| run["run"].as_str().expect("an id"));
+        let resume = run.map(|run| ["resume", run, "--checkpoint", "kept", "--quiet"]);
+        let killed = killed_at_point(&folder, resume.as_ref().unwrap_or(&RUN), (random >> 33) % POINTS);
+        kills += u32::from(killed);
         if let Some(first) = server.asked().get(before) {
             assert_eq!(Some(first), order.get(answers), "it goes on behind {answers} answers");
         }
-        if over {
+        if !killed {
             break;
         }
     }
-    // On a busy machine it may never have come so far that there is a run.
-    let ran = match folder.join("kept/runs.db").exists() && !runs(&folder).is_empty() {
-        true => resume(&folder, &only_run(&folder).0),
-        false => ptc_in(&folder, &RUN),
-    };
+    assert!(kills >= 3, "it was through after {kills} kills");
+    let ran = resume(&folder, &only_run(&folder).0);
     assert_eq!((ran.code, ran.out.as_str()), (0, ANSWER), "{}", ran.err);
     assert_eq!(only_run(&folder).2, order.len() as u64, "each answer was kept once");
 }

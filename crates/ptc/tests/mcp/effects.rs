@@ -2,10 +2,10 @@
 //! each write, and every write without an answer is reported.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use crate::fleet::Random;
 use crate::keys::{Replica, everywhere, keyed, put, value};
 use crate::support::{HttpServer, StdioServer, TOKEN, eventually, insist, reason, text};
 use crate::world::World;
@@ -16,6 +16,8 @@ fn kills() -> usize {
 }
 
 const WRITES: usize = 5;
+/// Points of the store (`PTC_STORE_HALT`, debug builds only) that a server passes before it is killed, at most.
+const POINTS: u64 = 6;
 
 const PROGRAM: &str = "(mapv (fn [i]
   (let [r (tool/call {:server \"world\" :tool \"put\" :args {:key (str data/run \"-\" i) :value i}})]
@@ -28,7 +30,7 @@ fn server(world: &World) -> StdioServer {
     let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
     let mut command = world.command(&[&flags[..], &patient].concat());
     // Servers are killed one after the other, and each waits for the lease of the one before.
-    command.env("PTC_LEASE_MS", "300");
+    command.env("PTC_LEASE_MS", "300").env("PTC_STORE_HALT", world.folder.join("halt"));
     StdioServer::spawn(command)
 }
 
@@ -37,22 +39,23 @@ fn request(run: &str) -> Json {
            "_meta": {"ptc/requestKey": format!("key of {run}")}})
 }
 
-/// Waits until something was noted, or the request was answered. While a server that died is in the way, the request is
+/// Waits until something is so, or the request was answered. While a server that died is in the way, the request is
 /// sent again.
-fn until(world: &World, server: &mut StdioServer, run: &str, line: &str) {
-    eventually(line, || match server.received() {
+fn until(server: &mut StdioServer, run: &str, what: &str, is_so: impl Fn() -> bool) {
+    eventually(what, || match server.received() {
         Some(reply) if reason(&reply["result"]) == "busy" => {
             server.request(1, "tools/call", request(run));
             false
         }
         Some(_) => true,
-        None => world.count(line) > 0,
+        None => is_so(),
     });
 }
 
 /// Kills the server somewhere around a write.
-fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
+fn kill_at(world: &World, run: &str, write: usize, moment: usize, random: &mut Random) {
     let (came, did) = (format!("came {run}-{write}"), format!("did {run}-{write}"));
+    let noted = |server: &mut StdioServer, line: &str| until(server, run, line, || world.count(line) > 0);
     match moment {
         0 => world.hold(&[&came]),
         1 => world.hold(&[&did]),
@@ -62,22 +65,26 @@ fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
     server.request(1, "tools/call", request(run));
     match moment {
         // It has the call and has done nothing; it will, when it is let go.
-        0 => until(world, &mut server, run, &came),
+        0 => noted(&mut server, &came),
         // It has done it and not answered.
-        1 => until(world, &mut server, run, &did),
+        1 => noted(&mut server, &did),
         // It has answered: the answer may be anywhere on its way into the journal.
-        2 => until(world, &mut server, run, &format!("said {run}-{write}")),
+        2 => noted(&mut server, &format!("said {run}-{write}")),
         // Somewhere between the answer before and this call.
         _ => {
             if write > 1 {
-                until(world, &mut server, run, &format!("said {run}-{}", write - 1));
+                noted(&mut server, &format!("said {run}-{}", write - 1));
             }
-            // A kill comes at any moment, whatever has happened until then.
-            std::thread::sleep(Duration::from_micros((write * 977 + run.len() * 331) as u64 % 6_000));
+            world.write("halt", &random.below(POINTS).to_string());
+            let reached = world.folder.join("halt.reached");
+            until(&mut server, run, "a point of the store", || reached.exists());
         }
     }
     // Dropping it is kill -9.
     drop(server);
+    for name in ["halt", "halt.reached"] {
+        let _ = std::fs::remove_file(world.folder.join(name));
+    }
     world.hold(&[]);
 }
 
@@ -85,10 +92,11 @@ fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
 fn killed_at_every_step_of_five_writes_none_is_made_twice_and_every_gap_is_told() {
     let world = World::start("killed-requests");
     let chains = kills().div_ceil(WRITES);
+    let mut random = Random(1);
     for chain in 0..chains {
         let run = format!("r{chain}");
         for write in 1..=WRITES {
-            kill_at(&world, &run, write, (chain + write) % 4);
+            kill_at(&world, &run, write, (chain + write) % 4, &mut random);
         }
         let mut last = server(&world);
         let told = text(&insist(|| last.ask(1, "tools/call", request(&run))["result"].clone()));

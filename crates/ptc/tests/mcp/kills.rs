@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crate::fleet::{Fleet, LEASE, Over, Random, lock};
 use crate::keys::world;
@@ -18,8 +17,6 @@ use crate::world::World;
 const CLIENTS: u64 = 6;
 /// Requests and answers between two kills, at most.
 const STEPS: u64 = 60;
-/// Microseconds from there to the kill, at most: anywhere within a step.
-const MOMENT: u64 = 5_000;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -30,9 +27,8 @@ fn kill(fleet: &Fleet<'_>, kills: u64, random: &mut Random) {
     let mut killed = 0;
     while killed < kills {
         let until = fleet.steps() + random.below(STEPS);
+        // Six clients are anywhere within their steps when the last of these comes.
         eventually("clients go on", || fleet.steps() >= until);
-        // A kill comes at any moment, whatever has happened until then.
-        std::thread::sleep(Duration::from_micros(random.below(MOMENT)));
         let first = random.below(2) as usize;
         let places = if random.below(8) == 0 { vec![first, first + 1] } else { vec![first] };
         for place in &places {

@@ -25,6 +25,8 @@ mod surface;
 mod task;
 mod told;
 mod traces;
+#[path = "../../../../ptc/tests/shared/until.rs"]
+mod until;
 #[path = "../../../examples/shared/upstream.rs"]
 mod upstream;
 mod upstreams;

@@ -13,6 +13,7 @@ use ptc_upstream::model::{Fault, Reason, ToolDef};
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
+pub use super::until::until;
 use super::upstream::{Answered, Upstream, frozen, start, structured};
 
 /// Settings that do not depend on how fast the computer is.
@@ -174,17 +175,6 @@ impl Seen {
         let of_tool = |seen: &Vec<String>| seen.iter().filter(|call| call.starts_with(tool)).count();
         self.0.subscribe().wait_for(|seen| of_tool(seen) >= count).await.expect("calls are noted");
     }
-}
-
-/// Waits until something is so that nobody tells of. The times only say when to look again and when to give up.
-pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let looks = async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let in_time = tokio::time::timeout(Duration::from_secs(120), looks).await;
-    in_time.unwrap_or_else(|_| panic!("not so after a long time: {what}"));
 }
 
 /// A folder that goes away; it is not made yet.
