@@ -36,7 +36,8 @@ pub const USAGE: &str = "cargo xtask attack [MINUTES] [OPTION]…
   --program FILE               the process to attack, built by somebody else: with a sanitizer, or of another commit
   --seed N                     where jobs begin; one of the clock's unless told
   --only N,N…                  these jobs of the seed, in one process
-  --jobs N                     processes at a time; one per processor unless told";
+  --jobs N                     processes at a time; one per processor unless told
+  --help                       print this";
 
 /// Jobs that one process runs.
 const JOBS_OF_A_PROCESS: usize = 2_000;
@@ -99,6 +100,10 @@ impl Options {
 
 /// Attacks until the minutes are over, and fails if anything was found.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{USAGE}");
+        return Ok(());
+    }
     let options = Options::parse(args)?;
     let mut holes = 0;
     for build in &options.builds {
