@@ -1,6 +1,5 @@
 //! Copies of a store in a file, made while others write it, and a thorough look at one.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,12 +7,14 @@ use ptc_system::private;
 use rusqlite::backup::{Backup, StepResult};
 
 use crate::cell::cells;
+use crate::draft::{Draft, unwritable};
+use crate::halt::point;
 use crate::mark::{self, Marker};
 use crate::place::{self, Place};
 use crate::rescue::Table;
 use crate::sqlite::{self, Owner};
 use crate::tx::{Mode, Tx};
-use crate::{StoreError, identity, pg};
+use crate::{StoreError, identity, migrate, pg};
 
 /// How long others may keep a store locked.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,27 +23,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// everything that was acknowledged before, and of every change all or nothing. It is another store than the one that was
 /// copied (`identity.rs`). That one is left as it is, also if it is of an earlier version. Gives the bytes of the copy.
 pub fn copy(from: &str, to: &Path) -> Result<u64, StoreError> {
+    draft(from, to)?.publish()
+}
+
+/// The same, before the copy has its name: what belongs beside it is put there first.
+pub fn draft(from: &str, to: &Path) -> Result<Draft, StoreError> {
     let path = file(from, "copy it with the tools of the database, `pg_dump`")?;
-    made(to, || {
-        copied(&path, from, to)?;
-        let bytes = File::open(to).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
-        bytes.map(|meta| meta.len()).map_err(|error| unwritable(to, &error))
-    })
-}
-
-/// Makes a file that is not there yet, which only this user may read, and takes it away again if it cannot be filled.
-pub(crate) fn made<T>(to: &Path, fill: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    private::folder_of(to).and_then(|()| private::create_new(to)).map_err(|error| unwritable(to, &error))?;
-    // Half a copy is worse than none.
-    fill().inspect_err(|_| drop(std::fs::remove_file(to)))
-}
-
-fn unwritable(to: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Unreachable {
-        place: to.display().to_string(),
-        cause: error.to_string(),
-        fix: "name a file that is not there, in a folder that this user may write".to_owned(),
-    }
+    let draft = Draft::new(to)?;
+    let begun = private::create_new(&draft.path());
+    begun.map_err(|error| unwritable(to, &error))?;
+    copied(&path, from, &draft.path())?;
+    Ok(draft)
 }
 
 fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
@@ -63,6 +54,7 @@ fn copied(path: &Path, place: &str, to: &Path) -> Result<(), StoreError> {
         }
     }
     drop(backup);
+    point();
     forget_id(&copy).map_err(failed)?;
     // The copy is one file, without a log beside it.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
@@ -178,6 +170,30 @@ impl SessionPart {
     }
 }
 
+/// The sessions that are open, by id.
+pub fn open_sessions(place: &str) -> Result<Vec<String>, StoreError> {
+    let shown = place::shown(place);
+    let ids = "SELECT id FROM ptc_sessions WHERE closed = 0 ORDER BY id";
+    if let Place::Postgres(config) = place::parse(place)? {
+        let mut connection = pg::connect(&config, &shown)?;
+        let begun = Tx::begin(&mut connection, &shown, Mode::Read);
+        let mut tx = begun.map_err(|fault| fault.at(&shown, "look at its sessions"))?;
+        return tx.list(ids, &[], |row| row.text(0));
+    }
+    let path = file(place, "name a file, or a database")?;
+    let sqlite = open(&path, place, sqlite::reading)?;
+    let listed = || {
+        // Stores of earlier versions have none.
+        if !sqlite.table_exists(None, "ptc_sessions")? {
+            return Ok(Vec::new());
+        }
+        let mut statement = sqlite.prepare(ids)?;
+        let listed = statement.query_map([], |row| row.get(0))?;
+        listed.collect()
+    };
+    listed().map_err(|error: rusqlite::Error| sqlite::fault(&error).at(&shown, "look at its sessions"))
+}
+
 /// Looks at a part of what is kept of each session that has it: its id, and the part.
 pub fn each_session(
     place: &str,
@@ -268,8 +284,16 @@ fn open(
     sqlite::whole(path, &shown)?;
     let sqlite = connect(path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
     match sqlite::owner(&sqlite).map_err(|fault| fault.at(&shown, "open"))? {
-        Owner::Us => Ok(sqlite),
-        Owner::Nobody | Owner::Another => Err(StoreError::Foreign { place: shown }),
+        Owner::Us => {}
+        Owner::Nobody | Owner::Another => return Err(StoreError::Foreign { place: shown }),
+    }
+    let newest = sqlite.query_row("SELECT MAX(number) FROM ptc_migrations", [], |row| row.get::<_, i64>(0));
+    match newest {
+        Ok(found) if found > migrate::known() => {
+            Err(StoreError::Newer { place: shown, found, known: migrate::known() })
+        }
+        // Whether its steps can be read is for the look at all of it.
+        _ => Ok(sqlite),
     }
 }
 

@@ -13,6 +13,7 @@
 
 mod cell;
 pub mod copy;
+mod draft;
 pub mod effects;
 mod error;
 mod halt;
@@ -41,6 +42,7 @@ mod tx;
 mod under_way;
 mod wal;
 
+pub use draft::Draft;
 pub use error::StoreError;
 pub use lease::Lease;
 pub use place::{beside, shown};

@@ -5,7 +5,8 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection as Sqlite, Row, params_from_iter};
 
-use crate::copy::{file, made};
+use crate::copy::file;
+use crate::draft::Draft;
 use crate::{Store, StoreError, migrate, place, sqlite};
 
 /// A table of a damaged store.
@@ -37,9 +38,9 @@ pub fn readable(place: &str) -> Result<Vec<Table>, StoreError> {
     Ok(tables(&sqlite).into_iter().map(counted).collect())
 }
 
-/// Saves what can be read of a damaged file into a store that is not there yet: it is another store, and lacks the rest. The
-/// damaged one is left as it is.
-pub fn rescue(place: &str, to: &Path) -> Result<Vec<Table>, StoreError> {
+/// Saves what can be read of a damaged file into a store that is not there yet, and has no name before it is published: it is
+/// another store, and lacks the rest. The damaged one is left as it is.
+pub fn rescue(place: &str, to: &Path) -> Result<(Draft, Vec<Table>), StoreError> {
     let path = file(place, "use the tools of the database")?;
     let shown = place::shown(place);
     let damaged = sqlite::reading(&path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
@@ -54,12 +55,11 @@ pub fn rescue(place: &str, to: &Path) -> Result<Vec<Table>, StoreError> {
             fix: "save it with the version that wrote it".to_owned(),
         });
     }
-    made(to, || {
-        let target = to.to_string_lossy();
-        drop(Store::open(&target)?);
-        let saved = sqlite::plain(to).and_then(|saved| save(&damaged, &saved));
-        saved.map_err(|error| sqlite::fault(&error).at(&target, "save"))
-    })
+    let draft = Draft::new(to)?;
+    drop(Store::open(&draft.path().to_string_lossy())?);
+    let saved = sqlite::plain(&draft.path()).and_then(|saved| save(&damaged, &saved));
+    let tables = saved.map_err(|error| sqlite::fault(&error).at(&to.to_string_lossy(), "save"))?;
+    Ok((draft, tables))
 }
 
 fn save(damaged: &Sqlite, saved: &Sqlite) -> rusqlite::Result<Vec<Table>> {
@@ -91,7 +91,7 @@ fn save(damaged: &Sqlite, saved: &Sqlite) -> rusqlite::Result<Vec<Table>> {
     }
     saved.execute_batch("COMMIT")?;
     // One file, without a log beside it.
-    saved.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    saved.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     Ok(all)
 }
 

@@ -65,7 +65,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::api::{
-    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, QueueState, Reply,
+    Annotations, Approval, Args, CallCount, CallError, Caller, Content, DecisionCount, Progress, QueueState, Reply,
     Resource, ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 use self::counts::Counts;
@@ -78,6 +78,7 @@ use self::pulse::{Health, Pulse};
 pub use self::reason::Reason;
 use self::recordings::Recordings;
 use self::resources::Resources;
+pub use self::sessions::has_definitions;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
@@ -533,9 +534,9 @@ impl Engine {
     }
 
     fn count_upstream(&self, facts: &CallFacts) {
-        let failed = facts.calls.iter().filter(|call| call["status"] == "error").count();
-        self.upstream_calls.fetch_add(facts.calls.len() as u64, Ordering::Relaxed);
-        self.upstream_errors.fetch_add(failed as u64, Ordering::Relaxed);
+        let (made, failed) = counts::made_and_failed(&facts.calls);
+        self.upstream_calls.fetch_add(made, Ordering::Relaxed);
+        self.upstream_errors.fetch_add(failed, Ordering::Relaxed);
     }
 
     /// Reads a result that was too large for an answer.
@@ -603,6 +604,7 @@ impl Engine {
             queued: load.queued,
             permits: self.gate.running(),
             calls: self.counts.all(),
+            decisions: self.counts.decisions(),
             sessions: self.sessions.as_ref().map_or(0, Sessions::count),
             resources,
             resource_bytes,

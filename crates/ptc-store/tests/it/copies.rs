@@ -178,7 +178,9 @@ fn what_can_be_read_of_a_damaged_file_is_told_table_by_table_and_saved() {
     assert!(rows(&left).is_some_and(|rows| rows < CALLS as u64), "{left:?}");
     assert!(copy::copy(&place, &folder.join("copy.db")).is_err(), "a damaged store is no backup");
     let to = folder.join("saved.db");
-    let saved = rescue::rescue(&place, &to).expect("saved");
+    let (draft, saved) = rescue::rescue(&place, &to).expect("saved");
+    assert!(!to.exists(), "it has no name yet");
+    draft.publish().expect("its name");
     let found = effects(&to.to_string_lossy()).gaps(None).expect("a list").len() as u64;
     assert_eq!((rows(&saved), copy::check(&to.to_string_lossy())), (Some(found), Ok(vec![])));
     assert!(Some(found) > rows(&left), "also those behind the damage: {found} and {left:?}");

@@ -1,15 +1,16 @@
 //! Stores as commands meet them: a plan belongs to one of them, wherever that is, and looking at one changes nothing.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step};
 use ptc_store::Store;
 use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::postgres::Server as Postgres;
+use super::resume::killed_at_point;
 use super::world::World;
 
 const PUT: &str = "(tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})";
@@ -240,6 +241,41 @@ fn a_store_with_damaged_pages_is_told_with_what_can_be_saved() {
 }
 
 #[test]
+fn a_copy_has_its_name_when_it_is_whole_wherever_its_command_is_killed() {
+    for (name, command) in [
+        ("killed-backup", ["store", "backup", "one.db", "made.db"]),
+        ("killed-restore", ["store", "restore", "one.db", "made.db"]),
+        ("killed-rescue", ["store", "rescue", "one.db", "made.db"]),
+    ] {
+        let world = planned(name, "one.db");
+        assert_eq!(world.run(&["effects", "--store", "one.db"]).0, 0);
+        world.write("one.db.keys", "the keys");
+        fs::set_permissions(world.folder.join("one.db.keys"), fs::Permissions::from_mode(0o600))
+            .expect("only this user's");
+        let made = |ending: &str| world.folder.join(format!("made.db{ending}"));
+        let mut point = 0;
+        while killed_at_point(&world.folder, &command, point) {
+            point += 1;
+            if made("").exists() {
+                assert_eq!(fs::read(made(".keys")).expect("its keys"), b"the keys", "{name}");
+                assert_eq!(world.run(&["store", "check", "made.db"]).1, "made.db: nothing is wrong\n");
+                // It is another store.
+                refused(&world, &["made.db"]);
+                fs::remove_file(made("")).expect("removed");
+                fs::remove_file(made(".keys")).expect("removed");
+            } else {
+                let (code, _, err) = world.run(&["store", "check", "made.db"]);
+                assert!(code == 2 && err.contains("made.db"), "{name}: {err}");
+            }
+        }
+        assert!(point >= 2, "{name}: before and after it has its name");
+        let (code, out, err) = world.run(&["store", "check", "made.db"]);
+        assert_eq!((code, out.as_str()), (0, "made.db: nothing is wrong\n"), "{name}: {err}");
+        assert!(!world.folder.join(".made.db.new").exists(), "{name}: nothing is left beside it");
+    }
+}
+
+#[test]
 fn what_sessions_have_defined_is_looked_at_wherever_a_store_is() {
     let mut machine = Machine::new(Limits::default());
     machine.load("(def x 1)").expect("it compiles");
@@ -255,24 +291,24 @@ fn what_sessions_have_defined_is_looked_at_wherever_a_store_is() {
         let sessions = Sessions::new(
             Store::open(if place == "one.db" { &file } else { &place }).expect("a store").into(),
         );
-        let keep = |id: &str, state: &[u8]| {
-            let (origin, meta) = (json!({}), json!({}));
-            let new = NewSession {
-                id,
-                owner: "anna",
-                origin: &origin,
-                meta: &meta,
-                ttl_ms: 600_000,
-                idle_ms: 600_000,
-            };
+        let keep = |id: &str, state: Option<&[u8]>, meta: &Value| {
+            let origin = json!({});
+            let new =
+                NewSession { id, owner: "anna", origin: &origin, meta, ttl_ms: 600_000, idle_ms: 600_000 };
             sessions.create(&new, SessionQuota { most: 9, per_owner: 9 }).expect("it begins");
             let taken = sessions.take(id, "anna", 10_000, None).expect("it is free");
-            sessions.commit(&taken.lease, taken.version, &meta, Some(state)).expect("it is kept");
+            sessions.commit(&taken.lease, taken.version, meta, state).expect("it is kept");
         };
-        keep("whole", &whole);
+        keep("whole", Some(&whole), &json!({}));
+        keep("new", None, &json!({}));
         let (code, out, err) = world.run(&["store", "check", &place]);
         assert!(code == 0 && out.ends_with("nothing is wrong\n"), "{out}{err}");
-        keep("damaged", &damaged);
+        let said = json!({"title": null, "mode": "none", "tags": {}, "role": null, "turn": 1, "attempts": 1,
+            "updated_ms": 0, "memory_bytes": 9, "stored": ["x"], "prints": [], "tool_calls": [], "upstream_calls": []});
+        keep("lost", None, &said);
+        let (code, out, err) = world.run(&["store", "check", &place]);
+        assert!(code == 1 && out.contains("what session lost has defined is missing\n"), "{out}{err}");
+        keep("damaged", Some(&damaged), &json!({}));
         let (code, out, err) = world.run(&["store", "check", &place]);
         let told = "what session damaged has defined cannot be loaded: the dump is damaged: its checksum does not match\n";
         assert!(code == 1 && out.contains(told) && !out.contains("session whole"), "{out}{err}");

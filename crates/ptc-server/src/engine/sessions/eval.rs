@@ -139,7 +139,7 @@ impl Engine {
             reservation.give_back().await;
             return Err(refused);
         }
-        note.tell();
+        note.tell(&self.counts);
         let made = resumption.calls_made("call");
         let calls = self.calls(caller, session.grants.clone(), signals).resumed(made);
         let schema = head.schema.as_ref().and_then(|schema| OutputSchema::parse(schema).ok());

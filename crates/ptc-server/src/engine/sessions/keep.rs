@@ -433,6 +433,10 @@ impl Engine {
             let message = "the session was stored in a form that this server cannot read; update the server";
             return Err(SessionError::new(Reason::SESSIONS_UNAVAILABLE, message));
         };
+        if meta.has_definitions() && kept.state.is_none() {
+            tracing::error!(session = id, "what a session has defined is missing");
+            return Err(SessionError::new(Reason::SESSIONS_UNAVAILABLE, DAMAGED).lasting());
+        }
         let (owner, settings) = (sessions.owner(caller), sessions.settings());
         let grants = granted(sessions, caller, &meta)?;
         let frozen = self.thawed(settings, &owner, origin.preludes).await?;

@@ -38,6 +38,7 @@ pub use self::manage::{CLEAR, VIEWS};
 use self::preludes::Frozen;
 pub use self::preludes::apart;
 use self::record::Meta;
+pub use self::record::has_definitions;
 use super::reason::Reason;
 use super::receipt::Filled;
 use super::settings;

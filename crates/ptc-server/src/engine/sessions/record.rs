@@ -52,6 +52,11 @@ pub struct Meta {
     pub upstream_calls: Vec<Json>,
 }
 
+/// Whether a dump of its machine belongs to a session of which this is said in a store.
+pub fn has_definitions(stored: &[u8]) -> bool {
+    serde_json::from_slice::<Meta>(stored).is_ok_and(|meta| meta.has_definitions())
+}
+
 impl Meta {
     /// Of a session in this state.
     pub fn of(facts: &SessionFacts, state: &SessionState) -> Meta {
@@ -78,6 +83,11 @@ impl Meta {
             stored: state.stored.clone(),
             ..Meta::default()
         }
+    }
+
+    /// Whether a dump of its machine belongs to it.
+    pub fn has_definitions(&self) -> bool {
+        self.changes > 0 || !self.stored.is_empty()
     }
 
     /// As it is stored.

@@ -171,6 +171,26 @@ async fn who_was_replaced_keeps_nothing() {
 }
 
 #[tokio::test]
+async fn a_session_whose_definitions_are_missing_is_refused() {
+    let store = memory();
+    let id = session(&server(&store).await as &Engine).await;
+    // As `ptc store rescue` leaves one whose definitions stood on a damaged page.
+    let rows = Rows::new(store.clone());
+    let taken = rows.take(&id, "anna", 10_000, None).expect("it is free");
+    let mut meta = taken.kept.expect("what is kept").meta;
+    (meta["changes"], meta["stored"]) = (json!(1), json!(["x"]));
+    rows.commit(&taken.lease, taken.version, &meta, None).expect("it is kept");
+    let engine = server(&store).await;
+    for program in ["x", "(def x 2)"] {
+        let reply = eval_in(&engine, &id, program).await;
+        let refused = object(&reply);
+        assert_eq!(refused["reason"], "sessions_unavailable", "{refused}");
+        let message = refused["message"].as_str().expect("a message");
+        assert!(message.contains("close it with lisp_session_close"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn limits_count_what_is_in_the_store() {
     let store = memory();
     let few = || SessionSettings { most: 3, per_owner: 2, ..SessionSettings::default() };

@@ -42,10 +42,21 @@ fn read(from: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(keys)
 }
 
-/// Copies a file of keys into one that is not there.
+/// Refuses a place where there are other keys than these; the same ones were left by a command that was killed.
+pub fn free(place: &Path, keys: &Path, first: &str) -> anyhow::Result<()> {
+    if place.exists() && !(keys.exists() && read(place)? == read(keys)?) {
+        bail!("{} is there already; {first}", place.display());
+    }
+    Ok(())
+}
+
+/// Copies a file of keys into one that is not there, or has the same keys.
 pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     owned::check(from, Reach::GroupReads).map_err(|problem| anyhow!("{problem}"))?;
     let keys = read(from)?;
+    if to.exists() && read(to)? == keys {
+        return Ok(());
+    }
     let written = private::create_new(to).and_then(|mut file| {
         file.write_all(&keys)?;
         file.sync_all()

@@ -2,11 +2,13 @@
 
 mod keys;
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use ptc_lisp::dump;
+use ptc_server::engine::has_definitions;
 use ptc_store::copy::SessionPart;
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Store, copy, rescue};
@@ -166,9 +168,7 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
     undamaged(store)?;
     let keys = ticket_keys.map_or_else(|| keys_of(store), |keys| Ok(keys.to_owned()))?;
     let to_keys = beside(to);
-    if to_keys.exists() {
-        bail!("{} is there already; name another file", to_keys.display());
-    }
+    keys::free(&to_keys, &keys, "name another file")?;
     if ticket_keys.is_some() && !keys.exists() {
         bail!("--ticket-keys: there is no {}", keys.display());
     }
@@ -180,8 +180,8 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
             keys.display()
         );
     }
-    let bytes = copy::copy(store, to)?;
-    // Behind the store: whatever was sealed up to there has its key by now.
+    let draft = copy::draft(store, to)?;
+    // Behind the store: whatever was sealed up to there has its key by now. Before its name: what is there is whole.
     let with = match keys.exists() {
         true => {
             keys::copy(&keys, &to_keys)?;
@@ -189,21 +189,24 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
         }
         false => ", without keys: there are none beside it".to_owned(),
     };
+    let bytes = draft.publish()?;
     let with = lacking.map_or(with.clone(), |lacking| format!("{with}; {lacking}, which is not copied"));
     said(&format!("{store} is copied to {}: {} bytes{with}", to.display(), grouped(bytes)))
 }
 
 fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
     undamaged(from)?;
+    let first = "stop the servers and move it away first";
     // What SQLite would take for parts of the store.
-    for ending in ["", "-wal", "-shm", "-journal", ".keys"] {
+    for ending in ["", "-wal", "-shm", "-journal"] {
         let part = PathBuf::from(format!("{}{ending}", store.display()));
         if part.exists() {
-            bail!("{} is there already; stop the servers and move it away first", part.display());
+            bail!("{} is there already; {first}", part.display());
         }
     }
-    let bytes = copy::copy(from, store)?;
     let (keys, to_keys) = (keys_of(from)?, beside(store));
+    keys::free(&to_keys, &keys, first)?;
+    let draft = copy::draft(from, store)?;
     let with = match keys.exists() {
         true => {
             keys::copy(&keys, &to_keys)?;
@@ -214,6 +217,7 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
         false => ", without keys: programs that wait for people can go on only with those of the servers"
             .to_owned(),
     };
+    let bytes = draft.publish()?;
     said(&format!("{} is restored from {from}: {} bytes{with}", store.display(), grouped(bytes)))
 }
 
@@ -295,6 +299,7 @@ fn has_keys(store: &str, ticket_keys: Option<&Path>) -> anyhow::Result<bool> {
 /// Whether what is kept of sessions is as it was written; says which is not.
 fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
     let mut damaged = Vec::new();
+    let mut parts: BTreeMap<String, KeptParts> = BTreeMap::new();
     for (part, what) in [
         (SessionPart::Origin, "is made of cannot be read"),
         (SessionPart::Meta, "says of itself cannot be read"),
@@ -309,7 +314,12 @@ fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
                 }
             };
             damaged.extend(wrong.map(|why| format!("what session {id} {what}: {why}")));
+            parts.entry(id.to_owned()).or_default().note(part, bytes);
         })?;
+    }
+    for id in copy::open_sessions(store)? {
+        let missing = parts.get(&id).copied().unwrap_or_default().missing();
+        damaged.extend(missing.map(|what| format!("what session {id} {what} is missing")));
     }
     let place = ptc_store::shown(store);
     for line in damaged.iter().take(FINDINGS) {
@@ -324,6 +334,39 @@ fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
         )?;
     }
     Ok(damaged.is_empty())
+}
+
+/// Which parts are kept of a session.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeptParts {
+    origin: bool,
+    meta: bool,
+    state: bool,
+    /// Whether it has defined something, as it says itself.
+    defined: bool,
+}
+
+impl KeptParts {
+    fn note(&mut self, part: SessionPart, bytes: &[u8]) {
+        match part {
+            SessionPart::Origin => self.origin = true,
+            SessionPart::Meta => {
+                self.meta = true;
+                self.defined = has_definitions(bytes);
+            }
+            SessionPart::State => self.state = true,
+        }
+    }
+
+    /// What an open session lacks.
+    fn missing(self) -> Option<&'static str> {
+        match self {
+            KeptParts { origin: false, .. } => Some("is made of"),
+            KeptParts { meta: false, .. } => Some("says of itself"),
+            KeptParts { defined: true, state: false, .. } => Some("has defined"),
+            _ => None,
+        }
+    }
 }
 
 /// What can be saved of a store with damaged pages, and how.
@@ -352,15 +395,13 @@ fn saved(store: &str) -> anyhow::Result<Vec<String>> {
 
 fn save(store: &str, to: &Path) -> anyhow::Result<Outcome> {
     undamaged(store)?;
-    let to_keys = beside(to);
-    if to_keys.exists() {
-        bail!("{} is there already; name another file", to_keys.display());
-    }
-    let tables = rescue::rescue(store, to)?;
-    let keys = keys_of(store)?;
+    let (keys, to_keys) = (keys_of(store)?, beside(to));
+    keys::free(&to_keys, &keys, "name another file")?;
+    let (draft, tables) = rescue::rescue(store, to)?;
     if keys.exists() {
         keys::copy(&keys, &to_keys)?;
     }
+    draft.publish()?;
     for table in &tables {
         let rows = several(table.rows, "row");
         match table.is_whole {
