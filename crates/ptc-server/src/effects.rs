@@ -183,6 +183,11 @@ pub fn owner_in(scope: &str) -> Option<&str> {
     rest.split_once(':').map(|(owner, _)| owner)
 }
 
+/// The key of the request that a scope is of, if it is of one under a key.
+pub fn key_in(scope: &str) -> Option<&str> {
+    scope.strip_prefix(REQUEST)?.split_once(':').map(|(_, key)| key)
+}
+
 /// Whether a process may still make a call, as far as this one can tell. One that says nothing may stand still and send the
 /// call when it goes on, so it is believed only to be gone if it cannot be found here.
 fn makes(made: &MadeBy) -> bool {

@@ -144,7 +144,7 @@ impl<'e> Book<'e> {
         let times = (2..).map(|time| format!("{first}-{time}"));
         for identity in std::iter::once(first.clone()).chain(times) {
             let row = self.rows.iter().find(|row| row.identity == identity);
-            if !row.is_some_and(is_made_again) {
+            if !row.is_some_and(was_made_again) {
                 return (identity, row);
             }
         }
@@ -176,8 +176,13 @@ impl<'e> Book<'e> {
     }
 }
 
-fn is_made_again(row: &Known) -> bool {
-    row.became == Became::Dismissed && row.note.as_deref().is_some_and(|note| note.starts_with(MADE_AGAIN))
+fn was_made_again(row: &Known) -> bool {
+    row.became == Became::Dismissed && row.note.as_deref().is_some_and(|note| is_made_again(OWN, note))
+}
+
+/// Whether a note is no finding, but says that a call of an agent's own tool is made again under another identity.
+pub fn is_made_again(server: &str, note: &str) -> bool {
+    server == OWN && note.starts_with(MADE_AGAIN)
 }
 
 #[cfg(test)]

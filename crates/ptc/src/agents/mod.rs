@@ -16,6 +16,7 @@ mod show;
 pub use checkpoint::{Checkpoints, RunsPlace, STORE, quoted, usual};
 pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
+pub use findings::is_made_again;
 pub use lent::{config as upstreams_config, lend as lend_upstreams};
 pub use mission::{Inputs, Mission, ReadyMission};
 pub use models::{Models, available};

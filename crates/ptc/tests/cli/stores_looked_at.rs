@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use ptc_server::engine::Keys;
 use ptc_store::Store;
-use ptc_store::effects::{Begun, Effects, NewEffect};
+use ptc_store::effects::{Begun, Effects, Finding, NewEffect};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::tickets::{NewTicket, TicketQuota, Tickets};
 use serde_json::{Value, json};
@@ -82,6 +82,9 @@ fn a_forgotten_note_settles_nothing() {
         (&["--all"], "say what you found: ptc effects settle --all --note"),
         (&["3f2a99c0"], "say what you found: ptc effects settle IDENTITY"),
         (&["3f2a99c0", "--note", "looked"], "--note is for several calls"),
+        (&["3f2a99c0", "", "--happened"], "the note is empty"),
+        (&["3f2a99c0", " \n"], "the note is empty"),
+        (&["--all", "--note", ""], "the note is empty"),
         (&[][..], "name a call"),
     ] {
         let (code, out, err) = place.ptc(&[&["effects", "settle", "--store", "one.db"], args].concat());
@@ -102,6 +105,79 @@ fn a_forgotten_note_settles_nothing() {
     let named = "settled 3f2a99c0 shop/close\nsettled 77b1d2e3 shop/close\nsettled 2 calls\n";
     assert_eq!((code, out.as_str(), gaps(&place)), (0, named, 0), "{err}");
     assert!(err.contains("the note is kept for people") && err.contains("--did-not-happen"), "{err}");
+}
+
+#[test]
+fn a_call_that_was_settled_without_a_finding_is_settled_again_with_one() {
+    for (flag, known) in [
+        ("--happened=7", Begun::Done(json!({"ok": true, "value": 7, "kind": "json"}))),
+        ("--did-not-happen", Begun::Fresh),
+    ] {
+        let place = Place::new(&format!("again{flag}"));
+        let effects = Effects::new(place.open());
+        begin(&effects, "plan:p", "3f2a99c0", "shop");
+        // Noted by a run that makes it again: no person's business.
+        begin(&effects, "run:r1", "3f2a-0007", "tool");
+        effects.set_aside("run:r1", "3f2a-0007", "made again by `ptc resume --repeat`").expect("noted");
+        let settle =
+            |args: &[&str]| place.ptc(&[&["effects", "settle", "--store", "one.db", "3f2a"], args].concat());
+        let (code, out, err) = settle(&["asked the team"]);
+        assert_eq!((code, out.as_str()), (0, "settled 3f2a99c0 shop/close\n"), "{err}");
+        assert!(err.contains("settle it again with --happened or --did-not-happen"), "{err}");
+        let (code, _, err) = settle(&["asked them again"]);
+        assert!(code == 2 && err.contains("not known: asked the team; --happened or"), "{err}");
+        let (code, out, err) = settle(&["they looked", flag]);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "settled again 3f2a99c0 shop/close\n", ""));
+        let notes: Vec<_> = effects.settled().expect("a list").into_iter().map(|call| call.note).collect();
+        assert_eq!(notes, [Some("asked the team".to_owned()), Some("they looked".to_owned())]);
+        let (code, _, err) = settle(&["no, they were wrong", "--did-not-happen"]);
+        assert!(code == 2 && err.contains("happen") && err.contains(": they looked; `ptc effects"), "{err}");
+        let args = json!({"order": 4});
+        let call = NewEffect { identity: "3f2a99c0", server: "shop", tool: "close", args: &args };
+        assert_eq!(effects.begin("plan:p", &call), Ok(known), "{flag}");
+    }
+}
+
+#[test]
+fn every_list_says_in_one_way_whose_a_call_is() {
+    let place = Place::new("whose");
+    let store = place.open();
+    let about = json!({"pending": []});
+    let ticket = NewTicket {
+        id: "tkt-1",
+        owner: "anna",
+        kind: "eval",
+        session: None,
+        expires_ms: i64::MAX,
+        sealed: b"sealed",
+        about: &about,
+    };
+    Tickets::new(store.clone()).put(&ticket, TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+    let effects = Effects::new(store);
+    let scopes = [
+        ("request:anna:order-7", json!("order-7"), "(owner anna, key order-7)"),
+        ("call:anna:9f3c", Value::Null, "(owner anna, no key)"),
+        ("ticket:tkt-1", Value::Null, "(owner anna, ticket:tkt-1)"),
+    ];
+    for (scope, ..) in &scopes {
+        ["open", "settled", "done"].iter().for_each(|identity| begin(&effects, scope, identity, "shop"));
+        effects.settle(scope, "settled", &Finding::DidNotHappen, "looked").expect("settled");
+        effects.done(scope, "done", &json!({"ok": true})).expect("answered");
+    }
+    let mut shape = None;
+    for list in [&[][..], &["--settled"], &["--done"]] {
+        let text = place.ptc(&[&["effects", "--store", "one.db"], list].concat()).1;
+        let lines = place.ptc(&[&["effects", "--json", "--store", "one.db"], list].concat()).1;
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(lines.len(), scopes.len(), "{list:?}: {text}");
+        for (scope, key, told) in &scopes {
+            assert!(text.contains(told), "{list:?}: {text}");
+            let line = lines.iter().find(|line| line["scope"] == *scope).expect("it is listed");
+            assert_eq!((&line["owner"], &line["key"]), (&json!("anna"), key), "{list:?}");
+            let names: Vec<String> = line.as_object().expect("fields").keys().cloned().collect();
+            assert_eq!(*shape.get_or_insert_with(|| names.clone()), names, "{list:?}");
+        }
+    }
 }
 
 #[test]

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use ptc_host::called_at;
-use ptc_server::effects::StoreJournal;
+use ptc_server::effects::{StoreJournal, key_in, owner_in};
 use ptc_store::Store;
-use ptc_store::effects::Gap;
-use serde_json::json;
+use ptc_store::effects::{Gap, OverCall};
+use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
 use super::{asked_store, open_existing, undamaged};
@@ -109,6 +109,7 @@ enum EffectsCommand {
     /// Whoever tries again is told what you found: a plan that is applied again, a request that comes again, a run that is
     /// resumed. So settle the calls of a run before it goes on. A request that was answered keeps its reply: whoever sends it
     /// again gets that, and the call is made only by a request under another key. Calls that are under way cannot be settled.
+    /// A call that was settled without --happened or --did-not-happen can be settled again with one of them; that is final.
     #[command(
         override_usage = "ptc effects settle IDENTITY NOTE [OPTIONS]\n       ptc effects settle --all --note TEXT [OPTIONS]"
     )]
@@ -127,6 +128,7 @@ Examples:
   ptc effects --settled --store server.db
   ptc effects settle 3f2a99 'the mail did go out' --happened --store server.db
   ptc effects settle 3f2a99 'no such order' --did-not-happen --store server.db
+  ptc effects settle 8b01c2 'asked the team behind crm' --store server.db
   ptc effects settle --all --older-than 7d --note 'too old to matter' --store server.db
   ptc effects settle --all --upstream crm --note 'compared with its log' --happened --store server.db";
 
@@ -170,6 +172,8 @@ struct Listed {
     gap: Gap,
     /// Whether a process is making it.
     under_way: bool,
+    /// Whether a person settled it before, without saying what became of it.
+    dismissed: bool,
 }
 
 /// Where calls were written down.
@@ -264,11 +268,11 @@ fn add(all: &mut Vec<Listed>, opened: &OpenedJournal) -> anyhow::Result<()> {
     let told: BTreeSet<_> = journal.calls_under_way().map_err(anyhow::Error::msg)?.into_iter().collect();
     for gap in gaps.into_iter().filter(|gap| opened.has(&gap.scope)) {
         let under_way = told.contains(&(gap.scope.clone(), gap.identity.clone()));
-        all.push(Listed { journal: journal.clone(), gap, under_way });
+        all.push(Listed { journal: journal.clone(), gap, under_way, dismissed: false });
     }
     // Of runs that go on: their calls of own tools have rows only when nobody waits for the answers any more.
     for gap in runs.as_ref().map_or(Ok(Vec::new()), Checkpoints::calls_under_way)? {
-        all.push(Listed { journal: journal.clone(), gap, under_way: true });
+        all.push(Listed { journal: journal.clone(), gap, under_way: true, dismissed: false });
     }
     Ok(())
 }
@@ -293,33 +297,82 @@ fn print(lines: &[String]) -> anyhow::Result<()> {
     ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
-/// Whose call it is and under which key, as far as its scope says; the owner of a ticket is known otherwise.
-fn owner_and_key<'s>(scope: &'s str, of_ticket: Option<&'s str>) -> (Option<&'s str>, Option<&'s str>) {
-    match scope.strip_prefix("request:").and_then(|rest| rest.split_once(':')) {
-        Some((owner, key)) => (Some(owner), Some(key)),
-        None => (of_ticket, None),
+/// Whose call it is and under which key, if that is known. The scope of a ticket does not say whose it is.
+struct Whose<'s> {
+    scope: &'s str,
+    owner: Option<String>,
+    key: Option<&'s str>,
+}
+
+impl<'s> Whose<'s> {
+    fn of(scope: &'s str, of_ticket: Option<String>) -> Whose<'s> {
+        let owner = owner_in(scope).map(str::to_owned).or(of_ticket);
+        Whose { scope, owner, key: key_in(scope) }
     }
 }
 
-/// The same in words, with the scope where that says more.
-fn whose(scope: &str, of_ticket: Option<&str>) -> String {
-    match owner_and_key(scope, of_ticket) {
-        (Some(owner), Some(key)) => format!("owner {owner}, key {key}"),
-        (Some(owner), None) => format!("owner {owner}, {scope}"),
-        (None, _) => scope.to_owned(),
+/// In words, with the scope where that says more.
+impl std::fmt::Display for Whose<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.owner, self.key) {
+            (Some(owner), Some(key)) => write!(f, "owner {owner}, key {key}"),
+            (Some(owner), None) if owner_in(self.scope).is_some() => write!(f, "owner {owner}, no key"),
+            (Some(owner), None) => write!(f, "owner {owner}, {}", self.scope),
+            (None, _) => write!(f, "{}", self.scope),
+        }
     }
 }
 
-fn line(Listed { gap, under_way, .. }: &Listed, as_json: bool) -> String {
+fn line(listed: &Listed, as_json: bool) -> String {
+    let Listed { journal, gap, under_way, .. } = listed;
     let begun = called_at(gap.begun_ms);
-    let Gap { scope, identity, server, tool, args, .. } = gap;
+    let whose = Whose::of(&gap.scope, journal.owner(&gap.scope));
+    let Gap { identity, server, tool, args, .. } = gap;
     match as_json {
-        true => json!({"identity": identity, "scope": scope, "server": server, "tool": tool, "args": args,
-                       "begun": begun, "under_way": under_way})
-        .to_string(),
+        true => {
+            let mut all = fields(gap, &whose);
+            all["under_way"] = json!(under_way);
+            all.to_string()
+        }
         false => {
             let mark = if *under_way { "  under way" } else { "" };
-            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({}){mark}", whose(scope, None)))
+            plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({whose}){mark}"))
+        }
+    }
+}
+
+/// What every list says of a call. What the other lists say besides is null.
+fn fields(gap: &Gap, whose: &Whose<'_>) -> Json {
+    json!({
+        "identity": gap.identity, "scope": gap.scope, "owner": whose.owner, "key": whose.key, "server": gap.server,
+        "tool": gap.tool, "args": gap.args, "begun": called_at(gap.begun_ms), "under_way": false, "ended": null,
+        "answer_bytes": null, "finding": null, "note": null,
+    })
+}
+
+/// A call that is over, as lists name calls.
+fn as_gap(call: &OverCall) -> Gap {
+    let OverCall { scope, identity, server, tool, args, begun_ms, .. } = call.clone();
+    Gap { scope, identity, server, tool, args, begun_ms, maker: None, silent_maker: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_whose_a_call_is_and_under_which_key() {
+        for (scope, of_ticket, owner, key, text) in [
+            ("request:ann:order:7", None, Some("ann"), Some("order:7"), "owner ann, key order:7"),
+            ("call:ann:9f3c", None, Some("ann"), None, "owner ann, no key"),
+            ("ticket:tkt-1", Some("ann"), Some("ann"), None, "owner ann, ticket:tkt-1"),
+            ("ticket:tkt-1", None, None, None, "ticket:tkt-1"),
+            ("plan:3f2a", None, None, None, "plan:3f2a"),
+            // As earlier versions named calls without a key.
+            ("call:9f3c", None, None, None, "call:9f3c"),
+        ] {
+            let whose = Whose::of(scope, of_ticket.map(str::to_owned));
+            assert_eq!((whose.owner.as_deref(), whose.key, whose.to_string().as_str()), (owner, key, text));
         }
     }
 }

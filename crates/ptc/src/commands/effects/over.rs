@@ -4,8 +4,8 @@ use ptc_host::called_at;
 use ptc_store::effects::{OverCall, WasFound};
 use serde_json::{Value as Json, json};
 
-use super::{JournalPlace, OpenedJournals, WhichCalls, journals, owner_and_key, print, whose};
-use crate::agents::grouped;
+use super::{JournalPlace, Listed, OpenedJournals, WhichCalls, Whose, as_gap, journals, print};
+use crate::agents::{grouped, is_made_again};
 use crate::exit::Outcome;
 use crate::terminal::plain;
 
@@ -58,10 +58,34 @@ pub fn settled(journals: &OpenedJournals, identity: &str) -> anyhow::Result<Opti
             (call.ended_ms.map(called_at).unwrap_or_default(), finding(&call).unwrap_or_default());
         let note = call.note.as_deref().unwrap_or_default();
         let OverCall { identity, server, tool, .. } = &call;
+        let more = match call.found {
+            WasFound::Dismissed => "; --happened or --did-not-happen say more",
+            WasFound::Answered { .. } | WasFound::DidNotHappen => "",
+        };
         plain(&format!(
-            "{identity} {server}/{tool} has no answer to be settled: it was settled {at}, {what}: {note}"
+            "{identity} {server}/{tool} has no answer to be settled: it was settled {at}, {what}: {note}{more}"
         ))
     }))
+}
+
+/// Calls whose identity begins like this that people settled without saying what became of them.
+pub fn dismissed(journals: &OpenedJournals, identity: &str) -> anyhow::Result<Vec<Listed>> {
+    let mut all = Vec::new();
+    for opened in &journals.all {
+        let meant = |call: &OverCall| {
+            let made_again = call.note.as_deref().is_none_or(|note| is_made_again(&call.server, note));
+            call.found == WasFound::Dismissed && call.identity.starts_with(identity) && !made_again
+        };
+        let over = opened.journal.effects().over()?;
+        let calls = over.iter().filter(|call| meant(call) && opened.has(&call.scope));
+        all.extend(calls.map(|call| Listed {
+            journal: opened.journal.clone(),
+            gap: as_gap(call),
+            under_way: false,
+            dismissed: true,
+        }));
+    }
+    Ok(all)
 }
 
 /// What a person found, in a word.
@@ -74,16 +98,13 @@ fn finding(call: &OverCall) -> Option<&'static str> {
 }
 
 fn fields(call: &OverCall) -> Json {
-    let (owner, key) = owner_and_key(&call.scope, call.owner.as_deref());
-    let bytes = match call.found {
-        WasFound::Answered { bytes } => Some(bytes),
-        WasFound::DidNotHappen | WasFound::Dismissed => None,
-    };
-    json!({
-        "identity": call.identity, "scope": call.scope, "owner": owner, "key": key, "server": call.server,
-        "tool": call.tool, "args": call.args, "begun": called_at(call.begun_ms), "ended": call.ended_ms.map(called_at),
-        "answer_bytes": bytes, "finding": finding(call), "note": call.note,
-    })
+    let mut all = super::fields(&as_gap(call), &Whose::of(&call.scope, call.owner.clone()));
+    all["ended"] = json!(call.ended_ms.map(called_at));
+    if let WasFound::Answered { bytes } = call.found {
+        all["answer_bytes"] = json!(bytes);
+    }
+    (all["finding"], all["note"]) = (json!(finding(call)), json!(call.note));
+    all
 }
 
 fn text(call: &OverCall) -> String {
@@ -95,6 +116,6 @@ fn text(call: &OverCall) -> String {
         (_, _, WasFound::Answered { bytes }) => format!("answered {ended}, {} bytes", grouped(*bytes)),
         _ => format!("ended {ended}"),
     };
-    let whose = whose(scope, call.owner.as_deref());
+    let whose = Whose::of(scope, call.owner.clone());
     plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({whose})  {became}"))
 }

@@ -104,6 +104,13 @@ impl Settle {
 
     /// One call or several, never more than somebody asked for by name.
     fn meant(&self) -> anyhow::Result<Meant<'_>> {
+        let note = self.note.as_ref().or(self.said.as_ref());
+        if note.is_some_and(|note| note.trim().is_empty()) {
+            let usage = if self.all { SEVERAL } else { ONE };
+            bail!(
+                "the note is empty, and whoever asks later could not know why nobody looks any more: {usage}"
+            );
+        }
         Ok(match (self.all, &self.identity, &self.note, &self.said) {
             (true, None, _, Some(note)) => Meant::All { note },
             (true, None, _, None) => bail!("say what you found: {SEVERAL}"),
@@ -130,7 +137,12 @@ fn one(
     finding: &Finding,
     note: &str,
 ) -> anyhow::Result<String> {
-    let mut alike = gaps.iter().filter(|listed| listed.gap.identity.starts_with(identity));
+    // A note alone is no finding, so one may follow.
+    let dismissed = match finding {
+        Finding::Dismissed => Vec::new(),
+        Finding::Happened(_) | Finding::DidNotHappen => over::dismissed(journals, identity)?,
+    };
+    let mut alike = gaps.iter().chain(&dismissed).filter(|listed| listed.gap.identity.starts_with(identity));
     let listed = match (alike.next(), alike.next()) {
         (Some(found), None) if !identity.is_empty() => found,
         (Some(_), _) => bail!("more than one call begins with `{identity}`; write more of it"),
@@ -173,7 +185,7 @@ fn all<'l>(
 
 /// Notes what a person found out, and says so; nothing is noted if a process is making the call.
 fn settled(listed: &Listed, finding: &Finding, note: &str) -> anyhow::Result<Option<String>> {
-    let Listed { journal, gap, under_way } = listed;
+    let Listed { journal, gap, under_way, dismissed } = listed;
     if *under_way {
         return Ok(None);
     }
@@ -183,13 +195,14 @@ fn settled(listed: &Listed, finding: &Finding, note: &str) -> anyhow::Result<Opt
         noted => noted?,
     }
     let Gap { identity, server, tool, .. } = gap;
-    let line = format!("settled {identity} {server}/{}{}", plain(tool), in_vain(journal, gap)?);
+    let again = if *dismissed { "settled again" } else { "settled" };
+    let line = format!("{again} {identity} {server}/{}{}", plain(tool), in_vain(journal, gap)?);
     Ok(Some(line))
 }
 
 /// What a note alone does. Whoever meant to say what became of the call must read that nobody was told.
 const UNFOUND: &str = "the note is kept for people (`ptc effects --settled`) and tells programs nothing: whoever tries again is told \
-                       that nobody knows what became of the call, and does not make it; --happened or --did-not-happen say more";
+                       that nobody knows what became of the call, and does not make it; once you know, settle it again with --happened or --did-not-happen";
 
 /// What whoever tries again is told all the same, if that is not what was found.
 fn in_vain(journal: &StoreJournal, gap: &Gap) -> anyhow::Result<&'static str> {
