@@ -18,7 +18,7 @@ use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
 use crate::plans::applying::Applying;
-use crate::plans::store::Opened;
+use crate::plans::store::{Bound, Opened};
 use crate::plans::{Hashed, Plan};
 use crate::terminal;
 use crate::values;
@@ -43,7 +43,7 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     upstream_call_timeout: Option<Duration>,
 
-    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the file that the plan is bound to, else what
+    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the store that the plan is bound to, else what
     /// PTC_RUNNER_MCP_STORE names, else a file of this user, unless told
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
@@ -56,8 +56,8 @@ pub struct ApplyArgs {
 const AFTER_HELP: &str = "\
 Exit codes:
   0  all calls were made and none failed
-  1  something drifted, a call failed, an outcome is not known, or the plan was applied already
-  2  the command line or a file makes no sense, or the plan was changed
+  1  what was read or a tool drifted, a call failed, an outcome is not known, or the plan was applied already
+  2  the command line or a file makes no sense, or the plan or its configuration was changed
 
 Examples:
   ptc apply plan.json
@@ -75,11 +75,14 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
     let text =
         std::fs::read_to_string(&config).with_context(|| format!("cannot read {}", config.display()))?;
     if Hashed::new(&config, &text).sha256 != plan.upstreams.sha256 {
-        bail!("{} is not the configuration that the plan was made with; make a new plan", config.display());
+        bail!(
+            "{} is not the configuration that the plan was made with, of which the plan has a hash alone; name that with \
+             --upstreams-config, or make a new plan",
+            config.display()
+        );
     }
-    let is_bound_to_file = plan.store.as_ref().is_some_and(|bound| !bound.place.contains("://"));
     let asked = match args.store {
-        None if is_bound_to_file => None,
+        None if plan.store.as_ref().is_some_and(Bound::is_reached_by_place) => None,
         ref asked => asked_store(asked.as_deref()),
     };
     let store = Opened::of(&plan, asked.as_deref(), effects::usual().as_deref())?;

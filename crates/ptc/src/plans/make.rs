@@ -91,9 +91,7 @@ impl Maker<'_> {
             // Its answer is the value of the program, after which nothing comes.
             let last = calls.len() == 1 && self.machine.answer_use(id) == Some(AnswerUse::Result);
             if !last {
-                let at = self.made.writes[number - 1].at.as_deref().unwrap_or("its place");
-                self.made.stopped =
-                    Some(format!("the program needs the answer of write {number} (at {at}) to go on"));
+                self.made.stopped = Some(self.needs(id, number));
                 return Ok(true);
             }
             self.made.notes.push(format!("the value of the program is the answer of write {number}"));
@@ -127,6 +125,20 @@ impl Maker<'_> {
             self.machine.answer(call.id, answer)?;
         }
         Ok(false)
+    }
+
+    /// Why a plan ends at a write whose answer is needed.
+    fn needs(&self, id: u64, number: usize) -> String {
+        let Write { call: Call { server, tool, .. }, at, .. } = &self.made.writes[number - 1];
+        let at = at.as_deref().unwrap_or("its place");
+        let form = format!("({server}/");
+        let text =
+            self.machine.call_span(id).and_then(|span| self.machine.source().get(span.start as usize..));
+        let raises = match text.is_some_and(|text| text.starts_with(&form)) {
+            true => format!(": {form}{tool} …) raises if its call fails; (tool/call …) does not"),
+            false => String::new(),
+        };
+        format!("the program needs the answer of write {number} (at {at}) to go on{raises}")
     }
 
     fn looked_at(&mut self, call: &Asking) -> Due {

@@ -28,6 +28,9 @@ pub struct Bound {
     pub id: String,
     /// Where it was, for people: a path, or an address without password and options.
     pub place: String,
+    /// Whether that is all of its address, so that it can be reached by it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
 }
 
 /// Characters of an id that messages show.
@@ -41,6 +44,11 @@ impl std::fmt::Display for Bound {
 }
 
 impl Bound {
+    /// Whether it can be reached by its place alone. Plans of earlier versions do not say so of addresses.
+    pub fn is_reached_by_place(&self) -> bool {
+        self.whole || !is_address(&self.place)
+    }
+
     /// The store that a plan is to be applied with, which is made if it is not there.
     pub fn to(place: &str) -> anyhow::Result<Bound> {
         Ok(open(place, Store::open)?.1)
@@ -72,13 +80,20 @@ fn open(
     }
     undamaged(place)?;
     let store = open(place)?;
-    let bound = Bound { id: store.id().to_owned(), place: named(place) };
+    let named = named(place);
+    let whole = !is_address(&named) || named == place;
+    let bound = Bound { id: store.id().to_owned(), place: named, whole };
     Ok((StoreJournal::new(Arc::new(store)).openly(), bound))
+}
+
+/// Whether a store is named by the address of a database, and not by its file.
+fn is_address(place: &str) -> bool {
+    place.contains("://")
 }
 
 /// Where a store is, for people: its file from the root, or the address of a database as it is shown.
 fn named(place: &str) -> String {
-    if place.contains("://") {
+    if is_address(place) {
         return ptc_store::shown(place);
     }
     let whole = std::fs::canonicalize(place).or_else(|_| std::path::absolute(place));
@@ -105,9 +120,10 @@ impl Opened {
         };
         let place = match (asked, &plan.store, usual) {
             (Some(place), ..) => place,
-            (None, Some(bound), _) if bound.place.contains("://") => {
-                bail!("the plan belongs to the store {bound}; give its whole address with --store")
-            }
+            (None, Some(bound), _) if !bound.is_reached_by_place() => bail!(
+                "the plan belongs to the store {bound}, and has no passwords and options of addresses; give the whole address \
+                 with --store"
+            ),
             (None, Some(bound), _) => bound.place.as_str(),
             (None, None, Some(usual)) => usual,
             (None, None, None) => bail!("there is no HOME to keep calls in; name a store with --store"),
@@ -158,7 +174,7 @@ impl Notes {
         let effects = self.journal.effects();
         if let Some(note) = effects.gaps(Some(&scope(plan)))?.into_iter().next() {
             let place = note.args.as_str().unwrap_or("its place was not noted").to_owned();
-            return Ok(Some(Bound { id: note.identity, place }));
+            return Ok(Some(Bound { id: note.identity, place, whole: false }));
         }
         Ok(effects.has(&apply::scope(plan))?.then(|| self.own.clone()))
     }
@@ -200,7 +216,7 @@ pub fn elsewhere(usual: &StoreJournal) -> anyhow::Result<Vec<Elsewhere>> {
                 known.scopes.insert(plan.to_owned());
             }
             None => all.push(Elsewhere {
-                bound: Bound { id: note.identity, place },
+                bound: Bound { id: note.identity, place, whole: false },
                 scopes: BTreeSet::from([plan.to_owned()]),
             }),
         }
@@ -219,7 +235,7 @@ impl Elsewhere {
                  --store, wherever it is by now",
                 self.bound
             ),
-            is_gone: !self.bound.place.contains("://") && !Path::new(&self.bound.place).exists(),
+            is_gone: !is_address(&self.bound.place) && !Path::new(&self.bound.place).exists(),
         })
     }
 }
@@ -236,6 +252,28 @@ pub struct Unseen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plans::{Hashed, PlanOrigin, make};
+
+    #[test]
+    fn a_plan_is_applied_with_the_database_that_it_names_if_that_is_its_whole_address() {
+        for (whole, said) in
+            [(true, "the plan belongs to the store 77b1"), (false, "give the whole address with --store")]
+        {
+            // Where nobody listens.
+            let place = "postgres://ptc@127.0.0.1:1/ptc".to_owned();
+            let origin = PlanOrigin {
+                program: Hashed::new("p.clj", "1"),
+                prelude: None,
+                inputs: Default::default(),
+                upstreams: Hashed::new("u.json", "{}"),
+                store: Some(Bound { id: "77b1".to_owned(), place, whole }),
+            };
+            let plan = Plan::new(origin, make::Made::default());
+            let error = Opened::of(&plan, None, None).err().expect("it cannot be reached").to_string();
+            assert!(error.contains(said), "{error}");
+            assert_eq!(error.contains("whole address"), !whole, "{error}");
+        }
+    }
 
     #[test]
     fn the_name_of_a_store_has_no_password() {

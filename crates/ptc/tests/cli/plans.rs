@@ -156,6 +156,11 @@ fn a_plan_ends_where_the_program_needs_an_answer_of_a_write() {
         ),
         (format!("(def r {}) {}", put("a"), put("b")), 1, Some("answer of write 1")),
         (format!("(pmap (fn [k] {}) [1 2 3])", put("x")), 3, Some("answer of write 1")),
+        (
+            "(doseq [k [\"a\" \"b\"]] (world/put {:key k :value 1}))".to_owned(),
+            1,
+            Some("to go on: (world/put …) raises if its call fails; (tool/call …) does not"),
+        ),
         (format!("(defn save [] {}) (save) (save) nil", put("a")), 2, None),
         (format!("(do {} {})", put("a"), put("b")), 2, None),
     ] {
