@@ -186,9 +186,13 @@ const OF_WIRE: &[LogEvent] = &[
     ),
     line(
         "upstream",
-        "info, warn",
-        "What becomes of upstreams.",
-        &[("message", "what"), ("upstream, tool", "of whom")],
+        "info, warn, error",
+        "What becomes of upstreams, and calls of them of which it cannot be written down what came of them.",
+        &[
+            ("message", "what"),
+            ("upstream, tool", "of whom, if it is about one"),
+            ("identity", "of the call, if it is about one, as `ptc effects` lists it"),
+        ],
     ),
 ];
 

@@ -180,16 +180,15 @@ impl Reason {
 
     /// Whether a call that failed so was not made: nobody sent it, or the server did not let it in.
     pub fn is_refusal(self) -> bool {
+        self.is_held_back() || matches!(self, Reason::AuthFailed | Reason::RateLimited)
+    }
+
+    /// Whether a call that failed so was not let through to its server at all.
+    pub fn is_held_back(self) -> bool {
         use Reason::*;
         matches!(
             self,
-            ApprovalRejected
-                | ApprovalRequired
-                | AuthFailed
-                | CapExhausted
-                | RateLimited
-                | RunContextClosed
-                | UpstreamToolDenied
+            ApprovalRejected | ApprovalRequired | CapExhausted | RunContextClosed | UpstreamToolDenied
         )
     }
 

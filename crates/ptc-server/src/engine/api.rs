@@ -293,6 +293,8 @@ pub struct Snapshot {
     pub permits: usize,
     /// Answers by tool and reason; `ok` for those that succeeded.
     pub calls: Vec<CallCount>,
+    /// Decisions about calls that waited, by what was decided and in which way.
+    pub decisions: Vec<DecisionCount>,
     /// Sessions that are open.
     pub sessions: usize,
     /// Results that are kept, and their bytes.
@@ -305,6 +307,17 @@ pub struct Snapshot {
     pub upstream_errors: u64,
     /// Whether new calls are refused.
     pub draining: bool,
+}
+
+/// How often one thing was decided in one way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DecisionCount {
+    /// What: `approved`, `edited` or `rejected`.
+    pub decision: &'static str,
+    /// Where: `page`, `form` or `model`.
+    pub by: &'static str,
+    /// How often.
+    pub count: u64,
 }
 
 /// How often a tool was answered in one way.

@@ -3,6 +3,7 @@
 
 use ptc_host::{Decision, PendingCall};
 
+use super::counts::Counts;
 use super::text::cut;
 use crate::events;
 
@@ -47,10 +48,11 @@ pub struct AuditNote {
 }
 
 impl AuditNote {
-    /// Tells of them.
-    pub fn tell(&self) {
+    /// Tells of them, and counts them.
+    pub fn tell(&self, counts: &Counts) {
         let who = cut(&self.who, NAME);
         for AuditLine { call, tool, what } in &self.lines {
+            counts.decided(what, self.by);
             events::decision(who, &self.ticket, *call, tool, what, self.by, self.again);
         }
     }

@@ -27,7 +27,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::api::{Approval, Args, CallError, Caller, Content, Reply, ResourceLink, Signals, Transport};
 use super::lease::{give_back_later, lease_ms, renewal};
-use super::pulse::{SILENT, in_time};
+use super::pulse::{SILENT, ToldOnce, in_time};
 use super::reason::Reason;
 use super::tickets::{Decided, Which};
 use super::tools::Tool;
@@ -48,12 +48,15 @@ pub struct Once {
     /// What is being asked or written.
     tasks: TaskTracker,
     runtime: Handle,
+    /// Whether it was told that the journal cannot be swept.
+    unswept: ToldOnce,
 }
 
 impl Once {
     /// For the requests of a store. Must be called on the runtime that serves.
     pub fn new(journal: StoreJournal) -> Once {
-        Once { journal: Arc::new(journal), tasks: TaskTracker::new(), runtime: Handle::current() }
+        let (tasks, runtime) = (TaskTracker::new(), Handle::current());
+        Once { journal: Arc::new(journal), tasks, runtime, unswept: ToldOnce::default() }
     }
 
     /// Where calls are written down that nobody takes over.
@@ -105,8 +108,10 @@ impl Once {
             journal.requests().sweep(kept).map_err(|error| error.to_string())?;
             journal.effects().sweep(kept, LASTING).map_err(|error| error.to_string())
         });
-        if let Err(why) = swept.await {
-            tracing::warn!("the journal cannot be swept: {why}");
+        match swept.await {
+            Ok(_) => self.unswept.went_well(),
+            Err(why) if self.unswept.failed() => tracing::warn!("the journal cannot be swept: {why}"),
+            Err(_) => {}
         }
     }
 

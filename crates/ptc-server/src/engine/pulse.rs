@@ -1,6 +1,7 @@
 //! The store, and how long it is waited for. A store that hangs must not hang those who ask: they are told what is
 //! known, and whatever was asked goes on without them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,22 @@ pub async fn in_time<T>(store: &Store, asked: JoinHandle<T>) -> Option<T> {
 
 /// Why there is no answer, for logs.
 pub const SILENT: &str = "it did not answer in time";
+
+/// Whether it was told that something fails which is done again and again.
+#[derive(Debug, Default)]
+pub struct ToldOnce(AtomicBool);
+
+impl ToldOnce {
+    /// It failed; whether that is to be told, because it went well before.
+    pub fn failed(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// It went well.
+    pub fn went_well(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
 
 /// How long it is believed that the store takes changes.
 const FRESH: Duration = Duration::from_secs(1);
@@ -183,6 +200,14 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_again_and_again_is_told_once_until_it_has_gone_well() {
+        let told = ToldOnce::default();
+        assert_eq!([told.failed(), told.failed(), told.failed()], [true, false, false]);
+        told.went_well();
+        assert_eq!([told.failed(), told.failed()], [true, false]);
+    }
 
     #[tokio::test]
     async fn a_store_that_is_there_answers_and_is_not_asked_again_at_once() {

@@ -344,7 +344,7 @@ impl Run {
         let (server, name) = (&upstream.config.name, &tool.def.name);
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
-        let marked = journal.mark(identity);
+        let marked = journal.mark(identity, (server, name));
         let before = Before::now();
         let found = match journal.begin(identity, server, name, shown).await {
             Ok(found) => found,
@@ -366,7 +366,7 @@ impl Run {
         let given = self.send(line, upstream, tool, args, call).await;
         let is_open = given.as_ref().is_err_and(|fault| fault.reason == Reason::OutcomeUnknown);
         // What is not written down as its answer is remembered as what the program was told.
-        if is_open || !journal.done(identity, journal::written(&given)).await {
+        if is_open || !journal.done(identity, (server, name), journal::written(&given)).await {
             journal.saw(What::Silence, identity, || journal::written(&given));
         }
         given

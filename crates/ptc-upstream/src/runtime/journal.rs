@@ -265,9 +265,10 @@ impl RunJournal {
     }
 
     /// Has a call count as under way until what is given is dropped.
-    pub fn mark(&self, identity: &str) -> Marked {
+    pub fn mark(&self, identity: &str, (server, tool): (&str, &str)) -> Marked {
         self.journal.under_way(&self.scope, identity, true);
-        Marked { scope: self.scope.clone(), journal: self.journal.clone(), identity: identity.to_owned() }
+        let [identity, server, tool] = [identity, server, tool].map(str::to_owned);
+        Marked { scope: self.scope.clone(), journal: self.journal.clone(), identity, server, tool }
     }
 
     /// A call of which nobody may come to know what became of it, made at this moment.
@@ -321,12 +322,17 @@ impl RunJournal {
     }
 
     /// Writes down what came of a call, and says whether it is written down. Goes on even if nobody waits for it any more.
-    pub async fn done(&self, identity: &str, answer: Json) -> bool {
-        let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
+    pub async fn done(&self, identity: &str, (server, tool): (&str, &str), answer: Json) -> bool {
+        let (journal, scope, asked) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
         let handover = Handover::default();
-        let written = self.apart(&handover, move || journal.done(&scope, &identity, &answer)).await;
+        let written = self.apart(&handover, move || journal.done(&scope, &asked, &answer)).await;
         if let Err(why) = &written {
-            tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
+            tracing::error!(
+                upstream = %server,
+                tool = %tool,
+                identity = %identity,
+                "the answer to a call cannot be written down, it counts as unknown: {why}"
+            );
         }
         written.is_ok()
     }
@@ -378,6 +384,8 @@ pub(super) struct Marked {
     pub(super) scope: Arc<str>,
     pub(super) journal: Arc<dyn EffectJournal>,
     pub(super) identity: String,
+    pub(super) server: String,
+    pub(super) tool: String,
 }
 
 impl Drop for Marked {

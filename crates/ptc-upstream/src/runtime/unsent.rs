@@ -51,16 +51,30 @@ pub(super) async fn note(call: Marked) {
 }
 
 async fn noted(call: Marked) {
+    let Marked { identity, server, tool, .. } = &call;
     for tried in 0..TRIES {
-        let (journal, scope, identity): (Arc<dyn EffectJournal>, _, _) =
-            (call.journal.clone(), call.scope.clone(), call.identity.clone());
-        match apart(true, move || journal.unsent(&scope, &identity)).await {
+        let (journal, scope, unsent): (Arc<dyn EffectJournal>, _, _) =
+            (call.journal.clone(), call.scope.clone(), identity.clone());
+        match apart(true, move || journal.unsent(&scope, &unsent)).await {
             Ok(()) => return,
-            Err(why) => tracing::warn!("it cannot be written down yet that a call was not sent: {why}"),
+            Err(why) if tried == 0 => {
+                tracing::warn!(
+                    upstream = %server,
+                    tool = %tool,
+                    identity = %identity,
+                    "it cannot be written down yet that a call was not sent; that is tried for a while: {why}"
+                );
+            }
+            Err(_) => {}
         }
         tokio::time::sleep(LONGEST.min(Duration::from_millis(200 << tried.min(10)))).await;
     }
-    tracing::error!("it cannot be written down that a call was not sent; it counts as unknown");
+    tracing::error!(
+        upstream = %server,
+        tool = %tool,
+        identity = %identity,
+        "it cannot be written down that a call was not sent; it counts as unknown"
+    );
 }
 
 #[cfg(test)]

@@ -383,6 +383,10 @@ fn what_waits_is_listed_and_counted_and_who_decides_what_is_logged() {
     let ended = server.call(&session, 8, "lisp_approve", json!({"ticket": ticket}));
     assert_eq!(text(&ended), "user=> true", "{ended}");
     assert_eq!((listed().len(), gauge("ptc_tickets_waiting")), (0, Some(0)));
+    let page = server.raw("GET", "/metrics", &[], b"").body;
+    let decided = page.lines().filter(|line| line.starts_with("ptc_decisions_total{")).collect::<Vec<_>>();
+    let [decided] = decided.as_slice() else { panic!("one kind of decision: {decided:?}") };
+    assert!(decided.ends_with(",decision=\"approved\",by=\"model\"} 1"), "{decided}");
     let log = server.whole_log();
     let lines: Vec<Json> = log
         .iter()

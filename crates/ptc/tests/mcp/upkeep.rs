@@ -194,4 +194,36 @@ fn a_server_whose_file_is_gone_is_not_ready_makes_no_calls_and_says_so_once() {
     let told = |event: &str| log.iter().filter(|line| line.contains(event)).count();
     assert_eq!((told("store_down"), told("store_up")), (2, 1), "{log:?}");
     assert!(log.iter().any(|line| line.contains("its file is gone")), "{log:?}");
+    assert!(told("tickets cannot be swept") <= 2, "once for each time that it was away: {log:?}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_down_is_told_with_its_server_tool_and_identity() {
+    let world = crate::keys::world("answer-lost");
+    let flags = ["mcp", "--http", "127.0.0.1:0", "--upstreams-config", "upstreams.json"];
+    let kept = ["--store", "server.db", "--ticket-keys", "keys"];
+    let mut server = HttpServer::spawn(world.command(&[&flags[..], &kept].concat()));
+    let session = server.open(&[]);
+    let file = |name: &str| world.folder.join(name);
+    world.hold(&["did a"]);
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| server.call(&session, 7, "lisp_eval", json!({"program": put("a")})));
+        world.wait_for("did a");
+        std::fs::rename(file("server.db"), file("away.db")).expect("it moves");
+        world.hold(&[]);
+        call.join().expect("it is answered");
+    });
+    std::fs::rename(file("away.db"), file("server.db")).expect("it moves");
+    let log = server.whole_log();
+    let lost = log.iter().find(|line| line.contains("cannot be written down, it counts as unknown"));
+    let line: Json = serde_json::from_str(lost.expect("it is told")).expect("JSON");
+    assert_eq!((&line["event"], &line["level"]), (&json!("upstream"), &json!("error")), "{line}");
+    let open = world.gaps(&["--store", "server.db"]);
+    assert_eq!(open.len(), 1, "{open:?}");
+    let (told, open) = (&line["fields"], &open[0]);
+    assert_eq!(
+        [&told["upstream"], &told["tool"], &told["identity"]],
+        [&open["server"], &open["tool"], &open["identity"]],
+        "{line}"
+    );
 }

@@ -250,7 +250,7 @@ impl Engine {
         let tickets = desk.tickets.clone();
         match self.made(desk, taken.lease.id(), Some(before)).await {
             Ok(made) => {
-                note.tell();
+                note.tell(&self.counts);
                 let over = Ended::Over(Box::new(made.tell(rejected(because), None)));
                 settle(tickets, taken, over, request).await
             }
@@ -310,7 +310,7 @@ impl Engine {
                 "what programs may use has changed since the program began",
             ))));
         }
-        note.tell();
+        note.tell(&self.counts);
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(caller, Grants::all(), signals).resumed(resumption.calls_made("call"));
         let (program, noted) =

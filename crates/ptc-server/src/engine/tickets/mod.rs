@@ -51,7 +51,7 @@ pub use self::settle::{Ended, kept};
 pub use self::unopened::{LackingKeys, lacking_key};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::CallFacts;
-use super::pulse::{SILENT, in_time};
+use super::pulse::{SILENT, ToldOnce, in_time};
 use super::reason::Reason;
 use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
@@ -69,6 +69,8 @@ pub struct Desk {
     ttl: Duration,
     /// Whether other servers on the same store see what waits.
     shared: bool,
+    /// Whether it was told that tickets cannot be swept.
+    unswept: Arc<ToldOnce>,
 }
 
 /// What a ticket's text opens to.
@@ -166,7 +168,7 @@ impl Desk {
             Some(store) => store,
             None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
         };
-        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared })
+        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared, unswept: Arc::default() })
     }
 
     fn claims(&self, text: &str) -> Result<Claims, SealError> {
@@ -188,10 +190,10 @@ impl Desk {
     /// Forgets tickets whose time is over.
     pub async fn sweep(&self) {
         let tickets = self.tickets.clone();
-        if let Err(error) =
-            blocking(&self.tickets, move || tickets.sweep_telling(events::ticket_expired)).await
-        {
-            tracing::warn!("tickets cannot be swept: {error}");
+        match blocking(&self.tickets, move || tickets.sweep_telling(events::ticket_expired)).await {
+            Ok(_) => self.unswept.went_well(),
+            Err(error) if self.unswept.failed() => tracing::warn!("tickets cannot be swept: {error}"),
+            Err(_) => {}
         }
     }
 }

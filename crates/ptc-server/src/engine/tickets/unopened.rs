@@ -147,7 +147,7 @@ impl Engine {
                 let lines = audit::lines(&unopened.calls, &rejections);
                 let by = decided.by.name();
                 AuditNote { who: account(caller).to_string(), ticket: id.to_owned(), by, again, lines }
-                    .tell();
+                    .tell(&self.counts);
                 Answered { kept, ..answered }
             }
             Err(error) => refused(&error),

@@ -134,6 +134,7 @@ metrics! {
     UPSTREAM_CALLS counter "ptc_upstream_calls_total": "Upstream calls of programs.";
     UPSTREAM_ERRORS counter "ptc_upstream_errors_total": "Upstream calls that failed.";
     CALLS counter "ptc_calls_total": "Answers by tool and reason.";
+    DECISIONS counter "ptc_decisions_total": "Decisions about calls by what was decided and where.";
     HTTP_SESSIONS gauge "ptc_http_sessions": "MCP sessions that are open.";
     HTTP_CONNECTIONS gauge "ptc_http_connections": "Connections that are open.";
     HTTP_DISPLACED counter "ptc_http_displaced_total": "Connections closed to make room.";
@@ -168,6 +169,10 @@ fn page(http: &Http, stored: Option<Option<StoreCounts>>, is_up: bool) -> String
         (format!(",tool=\"{}\",reason=\"{}\"", escaped(&call.tool), escaped(&call.reason)), call.count)
     });
     page.many(&CALLS, calls.collect());
+    let decisions = engine.decisions.iter().map(|decided| {
+        (format!(",decision=\"{}\",by=\"{}\"", decided.decision, decided.by), decided.count)
+    });
+    page.many(&DECISIONS, decisions.collect());
     page.one(&HTTP_SESSIONS, http.sessions.count() as u64);
     let connections = http.connections.stats();
     page.one(&HTTP_CONNECTIONS, connections.open as u64);

@@ -126,6 +126,10 @@ async fn edits_and_rejections_go_on_too() {
         assert_eq!(object(&reply)["result"], expected, "{tool}");
     }
     assert_eq!(world.seen(), ["put {\"n\":7}"]);
+    let metrics = engine.metrics();
+    let decided: Vec<_> = metrics.decisions.iter().map(|one| (one.decision, one.by, one.count)).collect();
+    assert_eq!(decided, [("edited", "model", 1), ("rejected", "model", 2)]);
+    assert_eq!((metrics.upstream_calls, metrics.upstream_errors), (1, 0), "what was rejected was not made");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use ptc_host::Decision;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{
-    By, Caller, Choice, Decided, Engine, Parts, Profile, Signals, Transport, Which, settings,
+    By, Caller, Choice, Decided, DecisionCount, Engine, Parts, Profile, Signals, Transport, Which, settings,
 };
 use ptc_server::events::TARGET;
 use ptc_store::Store;
@@ -126,6 +126,7 @@ async fn a_program_that_waits_is_told_and_a_decision_once_the_program_goes_on() 
     });
     assert_eq!(object(&refused)["reason"], "session_busy", "{refused:?}");
     assert_eq!(lines.of("decision", &tilda), [] as [Json; 0]);
+    assert_eq!(engine.metrics().decisions, []);
     let over = loop {
         let over = engine.decide(&tilda, approve(&id), Signals::default()).await.expect("a reply");
         if object(&over)["reason"] != "session_busy" {
@@ -144,6 +145,8 @@ async fn a_program_that_waits_is_told_and_a_decision_once_the_program_goes_on() 
     let counted: Vec<String> = engine.metrics().calls.into_iter().map(|call| call.tool).collect();
     assert!(counted.iter().any(|tool| tool == "approval_page"), "{counted:?}");
     assert!(!counted.iter().any(|tool| tool == "lisp_approve"), "it is not offered: {counted:?}");
+    let decided = DecisionCount { decision: "approved", by: "page", count: 1 };
+    assert_eq!(engine.metrics().decisions, [decided], "one, not the attempts");
 }
 
 #[tokio::test]
