@@ -79,8 +79,13 @@ pub fn check(place: &str) -> Result<Vec<String>, StoreError> {
     }
     let path = file(place, "name a file, or a database")?;
     let look = || {
-        open(&path, place, sqlite::reading)
-            .and_then(|sqlite| looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&shown, "check")))
+        open(&path, place, sqlite::reading).and_then(|sqlite| {
+            let found = looked(&sqlite).and_then(|mut found| {
+                found.extend(unreadable(&sqlite)?);
+                Ok(found)
+            });
+            found.map_err(|error| sqlite::fault(&error).at(&shown, "check"))
+        })
     };
     let is_used = || sqlite::beside(&path, "-wal").exists();
     let was_used = is_used();
@@ -303,6 +308,30 @@ fn forget_id(sqlite: &rusqlite::Connection) -> rusqlite::Result<()> {
         true => sqlite.execute_batch(identity::FORGET),
         false => Ok(()),
     }
+}
+
+/// Values that are to be JSON, the table they are in, what names their rows there, and which rows have them.
+const JSON: [(&str, &str, &str, &str); 4] = [
+    ("ptc_tickets", "id", "about", "used = 0"),
+    ("ptc_tickets", "id", "decided", "used = 0"),
+    ("ptc_effects", "scope || ' ' || identity", "args", "state = 'begun'"),
+    ("ptc_requests", "scope", "reply", "1"),
+];
+
+/// Rows with values that cannot be read, which keep nobody from the others.
+fn unreadable(sqlite: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for (table, id, column, rows) in JSON {
+        let sql = format!(
+            "SELECT {id} FROM {table} WHERE {rows} AND {column} IS NOT NULL AND NOT json_valid(CAST({column} AS TEXT))"
+        );
+        // Stores of earlier versions have not all of them.
+        let Ok(mut statement) = sqlite.prepare(&sql) else { continue };
+        for id in statement.query_map([], |row| row.get::<_, String>(0))? {
+            found.push(format!("{column} of {} in {table} is no JSON", id?));
+        }
+    }
+    Ok(found)
 }
 
 fn looked(sqlite: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::cell::{Row, cells};
-use crate::lease::{self, json};
+use crate::lease::{self, json, shown_json};
 use crate::tx::Tx;
 pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
@@ -552,7 +552,7 @@ fn gap(row: &Row) -> Result<Gap, String> {
         identity: row.text(1)?,
         server: row.text(2)?,
         tool: row.text(3)?,
-        args: json(&row.bytes(4)?)?,
+        args: shown_json(&row.bytes(4)?),
         begun_ms: row.int(5)?,
         maker: row.maybe_text(6)?,
         silent_maker: row.maybe_text(7)?,

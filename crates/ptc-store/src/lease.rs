@@ -180,6 +180,14 @@ pub(crate) fn is_key(text: &str) -> bool {
     !text.is_empty() && !text.contains('\0')
 }
 
+/// JSON as it was stored, in a list: what cannot be read keeps nobody from the rest, and says so where it stands.
+pub(crate) fn shown_json(bytes: &[u8]) -> serde_json::Value {
+    json(bytes).unwrap_or_else(|why| serde_json::json!({ DAMAGED: why }))
+}
+
+/// Where a value of a list says that it cannot be read.
+pub(crate) const DAMAGED: &str = "damaged";
+
 /// JSON as it was stored.
 pub(crate) fn json(bytes: &[u8]) -> Result<serde_json::Value, String> {
     serde_json::from_slice(bytes).map_err(|error| format!("a stored value is no JSON: {error}"))

@@ -170,6 +170,11 @@ pub fn damage(place: &str) -> Result<Option<Damage>, StoreError> {
     Ok(found)
 }
 
+/// Whether a log can be read to what was noted of it.
+pub(crate) fn is_whole(log: File, noted: Option<&Mark>) -> io::Result<bool> {
+    Ok(looked(BufReader::new(log), noted)?.is_none())
+}
+
 /// The damage of a store whose log is not there, if something was on the disk with it that is not in the file. The file tells
 /// by its time: whoever copies a log into it does that after the last note.
 fn gone(store: &Path, noted: Option<&Mark>) -> io::Result<Option<Damage>> {

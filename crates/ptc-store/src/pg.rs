@@ -21,6 +21,13 @@ use crate::{StoreError, migrate};
 
 /// How long connecting may take where the place does not say.
 const CONNECT: Duration = Duration::from_secs(10);
+/// When a connection on which nothing comes is asked whether the other end is there, how often, and how many times: one
+/// whose server is gone without a word is given up after ten seconds or so. The driver's own defaults are hours.
+const ASKED_AFTER: Duration = Duration::from_secs(5);
+const ASKED_EVERY: Duration = Duration::from_secs(2);
+const ASKED_TIMES: u32 = 3;
+/// How long what was sent may stay unacknowledged.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// What every connection sets: whoever waits for a lock gives up in the end, a client that hangs inside a
 /// transaction holds others up for less than a lease of ten seconds, and commits are on disk even if the server's default
@@ -48,6 +55,19 @@ pub(crate) fn connect(config: &Config, place: &str) -> Result<PgConnection, Stor
     let mut config = config.clone();
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT);
+    }
+    let untouched = Config::new();
+    if config.get_keepalives_idle() == untouched.get_keepalives_idle() {
+        config.keepalives_idle(ASKED_AFTER);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(ASKED_EVERY);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(ASKED_TIMES);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(UNACKNOWLEDGED);
     }
     if config.get_application_name().is_none() {
         config.application_name("ptc");

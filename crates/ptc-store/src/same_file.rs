@@ -16,7 +16,7 @@ use crate::sqlite::beside;
 const FILES: [(&str, &str); 2] = [("", "file"), ("-wal", "log")];
 
 /// What tells a file from all others: its device, and its number there.
-type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 
 /// The files that a store has open, for all of its connections.
 #[derive(Debug, Default)]
@@ -82,13 +82,13 @@ impl OpenedFiles {
 }
 
 #[cfg(unix)]
-fn id(path: &Path) -> Option<FileId> {
+pub(crate) fn id(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 /// All files are alike where none that is open can go.
 #[cfg(not(unix))]
-fn id(path: &Path) -> Option<FileId> {
+pub(crate) fn id(path: &Path) -> Option<FileId> {
     path.exists().then_some((0, 0))
 }

@@ -459,6 +459,60 @@ fn a_session_that_is_damaged_is_named_and_keeps_nobody_from_the_others() {
 }
 
 #[test]
+fn rows_that_are_damaged_keep_nobody_from_the_others() {
+    use crate::effects::{Effects, Finding, NewEffect};
+    use crate::tickets::{NewTicket, TicketError, TicketQuota, Tickets};
+    let folder = Folder::new("damaged-rows");
+    let place = folder.file("store.db");
+    let store = Arc::new(Store::open(&place).expect("opens"));
+    let (effects, tickets) = (Effects::new(store.clone()), Tickets::new(store.clone()));
+    let (args, room) = (serde_json::json!({"n": 1}), TicketQuota { tickets: 9, bytes: 1 << 20 });
+    for id in ["torn", "whole"] {
+        let call = NewEffect { identity: id, server: "mail", tool: "send", args: &args };
+        effects.begin("run", &call).expect("begun");
+        let new = NewTicket {
+            id,
+            owner: "ann",
+            kind: "k",
+            about: &args,
+            sealed: b"sealed",
+            expires_ms: i64::MAX,
+            session: None,
+        };
+        tickets.put(&new, room, None).expect("kept");
+    }
+    assert_eq!(crate::copy::check(&place), Ok(vec![]));
+    for tear in [
+        "UPDATE ptc_tickets SET about = ?1 WHERE id = 'torn'",
+        "UPDATE ptc_effects SET args = ?1 WHERE identity = 'torn'",
+    ] {
+        store.note("test", |tx| tx.run(tear, cells![b"{\"n\":".to_vec()])).expect("torn");
+    }
+    let found = crate::copy::check(&place).expect("a look");
+    assert_eq!(
+        found,
+        ["about of torn in ptc_tickets is no JSON", "args of run torn in ptc_effects is no JSON"]
+    );
+    let told = |shown: &serde_json::Value| shown["damaged"].as_str().map(str::to_owned);
+    let mut gaps = effects.gaps(None).expect("a list");
+    gaps.sort_by(|one, other| one.identity.cmp(&other.identity));
+    assert!(told(&gaps[0].args).is_some_and(|why| why.contains("no JSON")), "{gaps:?}");
+    assert_eq!(gaps[1].args, args);
+    effects
+        .settle_unless("run", "torn", &Finding::DidNotHappen, "looked", |_| false)
+        .expect("it can be settled");
+    let mut listed = tickets.list_open("ann").expect("a list");
+    listed.sort_by(|one, other| one.id.cmp(&other.id));
+    assert!(told(&listed[0].about).is_some(), "{listed:?}");
+    assert_eq!(listed[1].about, args);
+    let approve = serde_json::json!("approve");
+    let refused = tickets.take("torn", "ann", &approve, 10_000);
+    assert!(matches!(refused, Err(TicketError::Store(StoreError::Damaged { .. }))), "{refused:?}");
+    tickets.take("whole", "ann", &approve, 10_000).expect("the other can be approved");
+    tickets.end("torn", "ann", &serde_json::json!("rejected")).expect("it can be rejected");
+}
+
+#[test]
 fn a_store_says_for_how_long_its_oldest_transaction_is_under_way() {
     let folder = Folder::new("under-way");
     let store = Store::open(&folder.file("store.db")).expect("opens");

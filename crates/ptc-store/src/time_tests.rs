@@ -218,6 +218,28 @@ fn put(tickets: &Tickets, id: &str, session: Option<&str>, expires_ms: i64) {
     tickets.put(&new, room, None).expect("kept");
 }
 
+/// A program that was approved in the last moment, and one whose holder was killed and that is taken up again.
+#[test]
+fn a_session_outlasts_a_ticket_whose_decision_was_made_in_time() {
+    let store = store();
+    let (sessions, tickets) = (session(&store), Tickets::new(store.clone()));
+    put(&tickets, "t", Some("s"), now(&store) + HOUR);
+    let ticket = tickets.take("t", "ann", &json!("approve"), HOUR).expect("in time");
+    for of in ["UPDATE ptc_tickets SET expires_at = ?1 WHERE id = 't'", ENDS, EXPIRES] {
+        set(&store, of, -60_000);
+    }
+    assert_eq!(sessions.sweep(), Ok(0), "its program goes on");
+    assert_eq!(sessions.list("ann").expect("a list").len(), 1);
+    let held = sessions.take("s", "ann", HOUR, None).expect("it is there");
+    let ended = json!(1);
+    let along = Along::Ticket(&ticket.lease, &ended, None);
+    sessions.commit_along(&held.lease, held.version, &json!({}), None, Some(&along)).expect("kept");
+    assert_eq!(minutes_left(&store), 60, "for another idle time");
+    set(&store, ENDS, -60_000);
+    set(&store, EXPIRES, -60_000);
+    assert_eq!(sessions.sweep(), Ok(1), "and then it ends as any other");
+}
+
 #[test]
 fn a_ticket_that_ends_after_the_life_of_its_session_leaves_it_an_idle_time() {
     let store = store();

@@ -7,10 +7,15 @@
 //!
 //! How far it was synced is noted beside it (`mark.rs`), so that a log which lost something tells what.
 //!
+//! A disk that fails to sync may have dropped what it was to write, and tells that once to whoever had the file open then. So
+//! the log stays open for as long as it is the same file, and a log with a failed sync is never synced again: if it can
+//! still be read whole, it is copied into the file, which is synced, and begins anew; so is one that another process left.
+//!
 //! Copying the log into the file takes long compared with a commit. So writers do not do it; a thread of its own does,
 //! as soon as it is worthwhile.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,8 +23,9 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection as Sqlite;
 
+use crate::log_check;
 use crate::mark::{Mark, Marker};
-use crate::same_file::OpenedFiles;
+use crate::same_file::{FileId, OpenedFiles, id};
 
 /// Pages that the log grows by until they are copied.
 const WORTHWHILE: u64 = 4_000;
@@ -40,14 +46,20 @@ pub(crate) struct Wal {
 }
 
 /// How far the log was synced.
+#[derive(Default)]
 struct Synced {
-    file: Option<File>,
+    file: Option<(FileId, File)>,
+    /// Whether a log that was there before has been copied.
+    settled: bool,
     /// Where it is noted. Without it the log is as good, but damage tells less.
     marker: Option<Marker>,
     /// The number of commits that are on the disk.
     upto: u64,
-    /// Why syncing failed. What the system has of the log is not to be trusted any more.
+    /// Why syncing failed. The log is not to be trusted any more.
     failed: Option<String>,
+    /// Whether copying the log fails, too.
+    #[cfg(all(test, unix))]
+    no_disk: bool,
 }
 
 /// How far the log was copied.
@@ -79,7 +91,7 @@ impl Wal {
             files: OpenedFiles::default(),
             committed: AtomicU64::new(0),
             parts: AtomicU64::new(0),
-            synced: Mutex::new(Synced { file: None, marker: None, upto: 0, failed: None }),
+            synced: Mutex::default(),
             copying: Mutex::default(),
             wake: Condvar::new(),
         })
@@ -107,11 +119,19 @@ impl Wal {
     pub fn opened(self: &Arc<Self>) -> Result<OpenFile, String> {
         self.files.opened(&self.path)?;
         let opened = OpenFile(self.clone());
-        let log = crate::sqlite::beside(&self.path, "-wal");
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(log);
-        let file = file.map_err(|error| error.to_string())?;
+        let log = self.log();
+        let found = id(&log).ok_or("its log is gone")?;
         let mut synced = locked(&self.synced);
-        synced.file = Some(file);
+        if synced.file.as_ref().is_none_or(|(open, _)| *open != found) {
+            let file = std::fs::OpenOptions::new().read(true).write(true).open(&log);
+            synced.file = Some((found, file.map_err(|error| error.to_string())?));
+        }
+        if !std::mem::replace(&mut synced.settled, true)
+            && std::fs::metadata(&log).is_ok_and(|log| log.len() > 0)
+        {
+            // Whoever left it may have failed to sync it. One that others use is left to them.
+            let _ = self.begin_log_anew();
+        }
         if synced.marker.is_none() {
             synced.marker = Marker::open(&self.path).ok();
         }
@@ -121,7 +141,7 @@ impl Wal {
     /// Notes that there is no log, if SQLite took it away with the last connection of all processes. Who is killed before
     /// that leaves a note that is older than the file.
     fn rest(&self) {
-        if !crate::sqlite::beside(&self.path, "-wal").exists()
+        if !self.log().exists()
             && let Some(marker) = &mut locked(&self.synced).marker
         {
             // Without it the file is as good, but a copy of it whose times were not kept may be taken for damaged.
@@ -146,14 +166,14 @@ impl Wal {
     }
 
     fn write_out(&self, synced: &mut Synced) -> Result<(), String> {
-        if let Some(why) = &synced.failed {
-            return Err(format!("an earlier sync failed, open the store again: {why}"));
-        }
         let upto = self.committed.load(Ordering::Acquire);
+        if synced.failed.is_some() {
+            return self.mend(synced, upto);
+        }
         // Before the disk is asked: what comes meanwhile may not be there.
         let parts = self.parts.load(Ordering::Acquire);
-        let mark = synced.file.as_ref().and_then(|log| Mark::reached(log, parts).ok().flatten());
-        match synced.file.as_ref().map(File::sync_data) {
+        let mark = synced.file.as_ref().and_then(|(_, log)| Mark::reached(log, parts).ok().flatten());
+        match synced.file.as_ref().map(|(_, log)| log.sync_data()) {
             Some(Ok(())) => {
                 synced.upto = upto;
                 if let (Some(marker), Some(mark)) = (&mut synced.marker, &mark) {
@@ -162,15 +182,69 @@ impl Wal {
                 }
                 Ok(())
             }
-            Some(Err(error)) => Err(synced.failed.insert(error.to_string()).clone()),
+            Some(Err(error)) => {
+                synced.failed = Some(error.to_string());
+                self.mend(synced, upto)
+            }
             None => Err("the log of the file is not open".to_owned()),
         }
+    }
+
+    /// Copies a log that could not be synced into the file, if it can still be read to the last commit.
+    fn mend(&self, synced: &mut Synced, upto: u64) -> Result<(), String> {
+        let why = synced.failed.clone().unwrap_or_default();
+        #[cfg(all(test, unix))]
+        if synced.no_disk {
+            return Err(why);
+        }
+        let whole = || -> io::Result<bool> {
+            let log = File::open(self.log())?;
+            let mark = Mark::reached(&log, self.parts.load(Ordering::Acquire))?;
+            log_check::is_whole(log, mark.as_ref())
+        };
+        match whole().map_err(|error| error.to_string()) {
+            Ok(true) => {}
+            Ok(false) => return Err(format!("a sync failed and left a part of the log unreadable: {why}")),
+            Err(error) => return Err(format!("a sync failed: {why}; the log cannot be read: {error}")),
+        }
+        self.begin_log_anew()
+            .map_err(|error| format!("a sync failed: {why}; the log cannot be copied: {error}"))?;
+        synced.failed = None;
+        synced.upto = upto;
+        Ok(())
+    }
+
+    /// Copies all of the log into the file, which is synced, and begins it anew.
+    fn begin_log_anew(&self) -> rusqlite::Result<()> {
+        let sqlite = crate::sqlite::plain(&self.path)?;
+        sqlite.pragma_update(None, "synchronous", "FULL")?;
+        let busy = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))?;
+        match busy {
+            0 => Ok(()),
+            _ => Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                None,
+            )),
+        }
+    }
+
+    fn log(&self) -> PathBuf {
+        crate::sqlite::beside(&self.path, "-wal")
     }
 
     /// Puts something that no system syncs in the place of the log, as if its disk had failed.
     #[cfg(all(test, unix))]
     pub fn lose_disk(&self) {
-        locked(&self.synced).file = Some(File::open("/dev/null").expect("every Unix has it"));
+        let mut synced = locked(&self.synced);
+        let (found, _) = synced.file.take().expect("the log is open");
+        synced.file = Some((found, File::open("/dev/null").expect("every Unix has it")));
+        synced.no_disk = true;
+    }
+
+    /// The disk works again; the log still cannot be synced.
+    #[cfg(all(test, unix))]
+    pub fn find_disk(&self) {
+        locked(&self.synced).no_disk = false;
     }
 
     /// Notes how long the log is, and wakes whoever copies it.

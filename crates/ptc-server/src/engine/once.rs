@@ -226,6 +226,8 @@ struct Claim<'o> {
 enum NotStarted {
     /// The store refused.
     Store(String),
+    /// What is kept of it cannot be read.
+    Damaged(String),
     /// The store did not say. If it is begun nevertheless, it is given back.
     Unsaid(String),
 }
@@ -234,6 +236,7 @@ impl From<RequestError> for NotStarted {
     fn from(error: RequestError) -> Self {
         match error {
             RequestError::Store(StoreError::Unacknowledged { .. }) => NotStarted::Unsaid(error.to_string()),
+            RequestError::Store(StoreError::Damaged { .. }) => NotStarted::Damaged(error.to_string()),
             error => NotStarted::Store(error.to_string()),
         }
     }
@@ -249,17 +252,25 @@ impl From<String> for NotStarted {
 impl NotStarted {
     /// The answer. What an earlier try did stays, so it is not said that nothing was ever done.
     fn answered(&self) -> Answered {
-        let (message, why) = match self {
+        let again = "Send it again under the same key in a moment.";
+        let (message, why, fix) = match self {
             NotStarted::Store(why) => {
-                ("the request cannot be written down at the moment; nothing was done now", why)
+                ("the request cannot be written down at the moment; nothing was done now", why, again)
             }
+            NotStarted::Damaged(why) => (
+                "what is kept of the request cannot be read; nothing was done now",
+                why,
+                "Tell whoever runs the server, who can look with `ptc store check` and restore a backup. It may have been carried \
+                 out: look at what it was to change before you send it under another key.",
+            ),
             NotStarted::Unsaid(why) => (
                 "the store did not say whether the request is written down; its program was not run now",
                 why,
+                again,
             ),
         };
         tracing::error!("a request cannot be written down: {why}");
-        fixed(Reason::STORE, message, "Send it again under the same key in a moment.")
+        fixed(Reason::STORE, message, fix)
     }
 }
 

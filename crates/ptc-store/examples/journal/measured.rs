@@ -53,7 +53,7 @@ pub fn measured(place: &str, count: u32, bytes: usize) -> Result<Measured, Box<d
 
 /// The name of a request as servers make it: whose it is, and its key.
 fn scope(number: u32) -> String {
-    format!("request:{:032x}:order-{number:08}", 0)
+    format!("request:{:064x}:order-{number:08}", 0)
 }
 
 fn call(effects: &Effects, number: u32, text: &Json, measured: &mut Measured) -> Result<(), Box<dyn Error>> {

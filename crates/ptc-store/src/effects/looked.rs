@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{BEGUN, DISMISSED, DONE, EffectError, Effects, SEEN, VOID};
 use crate::cell::{Row, cells};
-use crate::lease::{self, json};
+use crate::lease::{self, json, shown_json};
 use crate::tickets;
 
 /// A call that was begun.
@@ -198,7 +198,7 @@ pub(super) fn over(row: &Row) -> Result<OverCall, String> {
         identity: row.text(1)?,
         server: row.text(2)?,
         tool: row.text(3)?,
-        args: json(&row.bytes(4)?)?,
+        args: shown_json(&row.bytes(4)?),
         begun_ms: row.int(5)?,
         ended_ms: row.maybe_int(6)?,
         found,

@@ -32,13 +32,35 @@ fn times(row: &Row, first: usize) -> Result<Times, String> {
     })
 }
 
+/// Until when programs that wait for people keep a session: to the ends of their tickets, and of one whose decision was made
+/// in time and carried out in part, for another idle time from now on.
+macro_rules! waits_until {
+    ($session:literal, $now:literal) => {
+        concat!(
+            "COALESCE((SELECT MAX(CASE WHEN t.began_at IS NULL OR t.expires_at > ",
+            $now,
+            " + ",
+            $session,
+            ".idle_ms THEN t.expires_at ELSE ",
+            $now,
+            " + ",
+            $session,
+            ".idle_ms + 1 END) FROM ptc_tickets t WHERE t.session = ",
+            $session,
+            ".id AND t.used = 0), 0)"
+        )
+    };
+}
+
 /// The session, if it is open and belongs to this owner.
 pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<SessionHead, SessionError> {
     let found = tx.first(
-        "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at,
-             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = ptc_sessions.id AND t.used = 0), 0)
-         FROM ptc_sessions WHERE id = ?1",
-        cells![id],
+        concat!(
+            "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at, ",
+            waits_until!("ptc_sessions", "?2"),
+            " FROM ptc_sessions WHERE id = ?1",
+        ),
+        cells![id, now],
         |row| {
             let waits_until = row.int(10)?.min(now.saturating_add(FOREVER_MS));
             let head = SessionHead {
@@ -174,10 +196,12 @@ pub(super) fn grant_idle_time(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreErro
 pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> {
     let now = tx.now_ms()?;
     let found = tx.first(
-        "SELECT closed, expires_at, lease, lease_until, version,
-             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = ptc_sessions.id AND t.used = 0), 0)
-         FROM ptc_sessions WHERE id = ?1",
-        cells![&lease.id],
+        concat!(
+            "SELECT closed, expires_at, lease, lease_until, version, ",
+            waits_until!("ptc_sessions", "?2"),
+            " FROM ptc_sessions WHERE id = ?1",
+        ),
+        cells![&lease.id, now],
         |row| {
             let expired = row.int(1)?.max(row.int(5)?) <= now;
             Ok((row.int(0)? != 0 || expired, (row.int(2)?, row.int(3)?), row.int(4)?))
@@ -273,11 +297,13 @@ pub(super) fn of(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<String>, StoreError
 pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, StoreError> {
     let now = tx.now_ms()?;
     let listed = tx.list(
-        "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta, s.ends_at,
-             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = s.id AND t.used = 0), 0)
-         FROM ptc_sessions s JOIN ptc_session_metas m ON m.session = s.id
-         WHERE s.owner = ?1 AND s.closed = 0 ORDER BY s.changed_at DESC, s.id",
-        cells![owner],
+        concat!(
+            "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta, s.ends_at, ",
+            waits_until!("s", "?2"),
+            " FROM ptc_sessions s JOIN ptc_session_metas m ON m.session = s.id
+             WHERE s.owner = ?1 AND s.closed = 0 ORDER BY s.changed_at DESC, s.id",
+        ),
+        cells![owner, now],
         |row| {
             let (busy, waits_until) =
                 (lease::holds(row.int(2)?, now), row.int(8)?.min(now.saturating_add(FOREVER_MS)));
@@ -316,7 +342,7 @@ pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
              WHERE closed IN (0, 1) AND ends_at <= ?1 AND (closed = 1 OR expires_at <= ?1
                      OR NOT (lease_until > ?1 AND lease_until <= ?2))
                  AND (closed = 1 OR NOT EXISTS (SELECT 1 FROM ptc_tickets t
-                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1))
+                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND (t.expires_at > ?1 OR t.began_at IS NOT NULL)))
              LIMIT 1) AS due",
         cells![now, lease::last(now)],
     )?;
@@ -330,7 +356,7 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
         "SELECT id FROM ptc_sessions
          WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR NOT (lease_until > ?1 AND lease_until <= ?3))
              AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
-                 WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1)
+                 WHERE t.session = ptc_sessions.id AND t.used = 0 AND (t.expires_at > ?1 OR t.began_at IS NOT NULL))
          LIMIT ?2",
         cells![now, most, lease::last(now)],
         |row| row.text(0),
@@ -343,7 +369,7 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
              WHERE id = ?1 AND closed = 0 AND ends_at <= ?2
                  AND (expires_at <= ?2 OR NOT (lease_until > ?2 AND lease_until <= ?4))
                  AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
-                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?2)",
+                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND (t.expires_at > ?2 OR t.began_at IS NOT NULL))",
             cells![&id, now, now.saturating_add(REMEMBERED_MS), lease::last(now)],
         )?;
         if closed > 0 {

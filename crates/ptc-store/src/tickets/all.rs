@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::{ListedTicket, TicketError, Tickets, rows};
 use crate::cell::{Row, cells};
-use crate::lease::{self, json};
+use crate::lease::{self, shown_json};
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
@@ -48,7 +48,7 @@ impl Tickets {
     pub fn about(&self, id: &str) -> Result<Option<Json>, TicketError> {
         self.store.read(|tx| {
             let found = tx.first("SELECT about FROM ptc_tickets WHERE id = ?1", cells![id], |row| {
-                json(&row.bytes(0)?)
+                Ok(shown_json(&row.bytes(0)?))
             })?;
             Ok(found)
         })

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::effects::Effects;
-use crate::lease::{self, HasLease, Owed, is_key, json};
+use crate::lease::{self, HasLease, Owed, is_key, json, shown_json};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
@@ -117,10 +117,9 @@ impl Tickets {
                 tx.damaged(format!("ticket {id} is open, but what is sealed in it is missing"))
             })?;
             let busy = lease::holds(head.lease_until, now);
-            let decided = head.decided.map(|decided| json(&decided)).transpose();
-            let decided = decided.map_err(|detail| tx.damaged(detail))?;
-            let (kind, about, expires_ms) = (head.kind, head.about, head.expires_at);
-            Ok(Waiting { kind, about, sealed, expires_ms, busy, decided })
+            // What is damaged cannot be gone on with, but it can be rejected.
+            let (about, decided) = (shown_json(&head.about), head.decided.as_deref().map(shown_json));
+            Ok(Waiting { kind: head.kind, about, sealed, expires_ms: head.expires_at, busy, decided })
         }))
     }
 
@@ -157,6 +156,8 @@ impl Tickets {
             if lease::holds(head.lease_until, now) {
                 return Err(TicketError::Busy);
             }
+            // What nobody can be shown, nobody can have decided about.
+            json(&head.about).map_err(|detail| tx.damaged(detail))?;
             let before = head.decided.as_deref().map(json).transpose();
             let decided = match before.map_err(|detail| tx.damaged(detail))? {
                 None => decided.clone(),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::model::{ListedTicket, NewTicket, TakenTicket, TicketError};
 use super::{Lease, REMEMBERED_MS, SCOPE};
 use crate::cell::{Row, cells};
-use crate::lease::{self, json};
+use crate::lease::{self, json, shown_json};
 use crate::tx::Tx;
 use crate::{StoreError, effects};
 
@@ -23,7 +23,7 @@ pub(super) struct TicketHead {
     pub lease_until: i64,
     pub expires_at: i64,
     pub began: bool,
-    pub about: Json,
+    pub about: Vec<u8>,
     /// What was decided when it was taken before.
     pub decided: Option<Vec<u8>>,
     pub sealed: Option<Vec<u8>>,
@@ -59,7 +59,7 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<T
                 lease_until: row.int(5)?,
                 expires_at: row.int(6)?,
                 began: row.maybe_int(7)?.is_some(),
-                about: json(&row.bytes(8)?)?,
+                about: row.bytes(8)?,
                 decided: row.maybe_bytes(9)?,
                 sealed: row.maybe_bytes(10)?,
             };
@@ -189,8 +189,8 @@ pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<ListedTicket, S
         busy: lease::holds(row.int(from + 2)?, now),
         created_ms: row.int(from + 3)?,
         expires_ms: row.int(from + 4)?,
-        about: json(&row.bytes(from + 5)?)?,
-        decided: row.maybe_bytes(from + 6)?.map(|decided| json(&decided)).transpose()?,
+        about: shown_json(&row.bytes(from + 5)?),
+        decided: row.maybe_bytes(from + 6)?.map(|decided| shown_json(&decided)),
     })
 }
 

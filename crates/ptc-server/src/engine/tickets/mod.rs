@@ -483,12 +483,20 @@ fn refused(error: &TicketError) -> Answered {
             "Send the request again under the same key, if it has one. Else look first at what waits, and call again only \
              if the change is not there.",
         ),
+        TicketError::Store(StoreError::Damaged { .. }) => (
+            Reason::STORE,
+            "Reject its calls, which ends it, or tell whoever runs the server, who can look with `ptc store check` and restore a \
+             backup.",
+        ),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };
     let message = match error {
         // Where the store is, and what it said, is nothing for clients.
         TicketError::Store(StoreError::Unacknowledged { .. }) => {
             "the store did not answer; the change may or may not be kept".to_owned()
+        }
+        TicketError::Store(StoreError::Damaged { .. }) => {
+            "what is kept of the ticket cannot be read; nothing was changed".to_owned()
         }
         TicketError::Store(_) => "the store cannot be used at the moment; nothing was changed".to_owned(),
         error => error.to_string(),
