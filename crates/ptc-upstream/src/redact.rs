@@ -186,6 +186,22 @@ impl Redactor {
             end = span.end;
         }
         out.push_str(&text[end..]);
+    /// How many secrets of at most [`LARGEST_CODED`] bytes are not looked for in codes, because all secrets together have too
+    /// many.
+    pub fn without_codes(&self) -> usize {
+        self.0.as_ref().map_or(0, |finder| finder.forms.without_codes)
+    }
+
+    /// Whether a secret stands in a text. Where none does, which is nearly always, this is less work than covering it.
+    pub fn finds(&self, text: &str) -> bool {
+        let Some(finder) = &self.0 else { return false };
+        let in_folds = |folded: &AhoCorasick| {
+            let is_in = |text: &str| folded.is_match(&forms::fold(text));
+            is_in(text) || forms::without_breaks(text).is_some_and(|text| is_in(&text))
+        };
+        finder.exact.is_match(text) || finder.folded.as_ref().is_some_and(in_folds)
+    }
+
         Cow::Owned(out)
     }
 

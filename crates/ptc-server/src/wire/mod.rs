@@ -1,7 +1,8 @@
 //! The protocol: how clients reach the engine over stdio and HTTP.
 //!
 //! `rmcp` speaks MCP and lives in [`adapter`] and in the two transports that hand it messages. What it does not do is
-//! done around it: frames and their limits, process exit, MCP sessions with owners, tokens, checks of HTTP requests.
+//! done around it: frames and their limits, process exit, MCP sessions with owners, tokens, checks of HTTP requests, and secrets
+//! that are covered in whatever leaves ([`outgoing`]).
 //!
 //! Handled here because `rmcp` does not: resynchronisation after a line that is too long, error responses with a null id to
 //! what is not a message, ids that are in flight twice, `shutdown` and `exit`, and everything over HTTP that has an owner.
@@ -20,6 +21,7 @@ mod identity;
 mod incoming;
 mod large;
 mod log;
+mod outgoing;
 mod skim;
 mod stdio;
 

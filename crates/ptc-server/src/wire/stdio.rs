@@ -21,6 +21,7 @@ use super::frames::{Frame, Frames};
 use super::identity::{LOCAL, random};
 use super::incoming::{self, MessageKind, RefusedMessage, error};
 use super::log::Log;
+use super::outgoing::Outgoing;
 use crate::engine::{Caller, Engine, Transport};
 use crate::options::Options;
 
@@ -54,7 +55,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     // Before anything is answered: whoever has an answer may ask the process to stop.
     let signalled = super::http::signalled();
     let (queue, to_write) = channel::<Vec<u8>>(256);
-    let lines = Lines { queue, out: Arc::default() };
+    let lines = Lines { queue, out: Arc::default(), outgoing: Outgoing::new(engine.redactor().clone()) };
     let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
     let (ends, mut end) = unbounded_channel::<ServerEnd>();
     let waiting = Waiting::default();
@@ -122,6 +123,7 @@ async fn answered(waiting: &Waiting, out: &Out) {
 struct Lines {
     queue: Sender<Vec<u8>>,
     out: Arc<Out>,
+    outgoing: Outgoing,
 }
 
 /// Stdout, and how many lines wait for it.
@@ -135,6 +137,15 @@ struct Out {
 const ATOMIC: usize = 4096;
 
 impl Lines {
+    /// A message as it is written.
+    fn line(&self, message: &impl serde::Serialize) -> Vec<u8> {
+        let text = serde_json::to_string(message)
+            .unwrap_or_else(|_| error(Json::Null, -32603, "Internal error").to_string());
+        let mut line = self.outgoing.message(text).into_bytes();
+        line.push(b'\n');
+        line
+    }
+
     /// Writes a line here and now, if it need not wait for others or for whoever reads.
     fn write_now(&self, line: &[u8]) -> bool {
         if line.len() > ATOMIC || self.out.waiting.load(Ordering::Acquire) > 0 {
@@ -279,19 +290,12 @@ impl Reader {
     }
 
     fn answer(&self, reply: &Json) -> bool {
-        self.lines.blocking_send(line(reply)).is_ok()
+        self.lines.blocking_send(self.lines.line(reply)).is_ok()
     }
 }
 
 fn cut(id: &str) -> &str {
     id.char_indices().nth(64).map_or(id, |(end, _)| &id[..end])
-}
-
-fn line(message: &impl serde::Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(message)
-        .unwrap_or_else(|_| error(Json::Null, -32603, "Internal error").to_string().into_bytes());
-    line.push(b'\n');
-    line
 }
 
 /// What `rmcp` sees of stdin and stdout.
@@ -319,7 +323,7 @@ impl rmcp::transport::Transport<RoleServer> for Pipe {
             TxJsonRpcMessage::<RoleServer>::Error(error) => serde_json::to_string(&error.id).ok(),
             _ => None,
         };
-        let (line, lines) = (line(&item), self.lines.clone());
+        let (line, lines) = (self.lines.line(&item), self.lines.clone());
         // Before the answer is out: whoever reads it may use the id again. Whoever waits for all answers sees it among the
         // ids, or among the lines.
         let mut ids = self.waiting.ids();

@@ -15,14 +15,26 @@ pub fn exact(secret: &str) -> Vec<String> {
     if secret.len() >= SHORTEST_INSIDE {
         forms.extend(inside_base64(secret.as_bytes()));
     }
-    if let Ok(quoted) = serde_json::to_string(secret) {
-        forms.push(quoted[1..quoted.len() - 1].to_owned());
-    }
+    let once = quoted(secret);
+    // JSON within a text within JSON, as messages have it.
+    forms.push(quoted(&once));
+    forms.push(once);
     forms
 }
 
-/// What a folded text is looked through for.
-pub fn folded(secret: &str) -> Vec<String> {
+/// As it stands in a text of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text)
+        .map_or_else(|_| text.to_owned(), |quoted| quoted[1..quoted.len() - 1].to_owned())
+}
+
+/// What a folded text is looked through for whatever the size of the secret: it takes no more memory than the secret.
+pub fn folded(secret: &str) -> [String; 2] {
+    [fold(secret), fold(&secret.chars().rev().collect::<String>())]
+}
+
+/// The codes that a folded text is looked through for; together they take many times the bytes of the secret.
+pub fn coded(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let each = |code: &dyn Fn(char) -> String| secret.chars().map(code).collect::<String>();
     // Characters that texts in other formats may not hold as they are.

@@ -306,12 +306,22 @@ fn r4_7_3_and_r14_4_2_tokens_never_come_back() {
                 let arguments = json!({"session_id": id, "program": program, "context": {"t": secret}});
                 said.push(ask(3, "lisp_session_eval", arguments).1);
             }
-            let arguments = json!({"session_id": id, "program": format!("(str \"{secret}\" 1)")});
-            said.push(ask(4, "lisp_session_eval", arguments).1);
+            for program in
+                [format!("(str \"{secret}\" 1)"), format!("(def {secret} 1)"), format!("({secret} 1)")]
+            {
+                let arguments = json!({"session_id": id, "program": program});
+                said.push(ask(4, "lisp_session_eval", arguments).1);
+            }
+            let tagged = json!({"role": token_role(args), "tags": {"a": secret, secret: "b"}});
+            said.push(ask(4, "lisp_session_start", tagged).1);
+            said.push(ask(4, "lisp_session_eval", json!({"session_id": id, secret: 1})).1);
+            let read = json!({"jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": {"uri": format!("ptc://{secret}")}});
+            said.push(server.post(&headers, &read).body);
         }
         for view in ["overview", "memory", "prints", "tool_calls", "history"] {
             said.push(ask(5, "lisp_session_inspect", json!({"session_id": id, "view": view})).1);
         }
+        said.push(ask(6, "lisp_session_list", json!({})).1);
         said.push(ask(6, "lisp_debug", json!({"op": "recent", "limit": 200})).1);
         said.push(ask(7, "lisp_debug", json!({"op": "get", "request_id": "4"})).1);
         said.push(ask(8, token, json!({})).1);

@@ -46,6 +46,7 @@ pub use self::tokens::{Tokens, TokensError};
 use super::adapter::{Adapter, Arrival, Stop};
 use super::identity::{LOCAL, random};
 use super::log::Log;
+use super::outgoing::Outgoing;
 use crate::engine::{Caller, Engine, Transport};
 use crate::options::{ApprovalPage, LogLevel, Options};
 
@@ -74,6 +75,7 @@ pub struct Http {
     connections: Arc<Connections>,
     bodies: Bodies,
     counters: Counters,
+    outgoing: Outgoing,
     adapter: Adapter,
     mcp: StreamableHttpService<Adapter, NeverSessionManager>,
     /// Whether clients of sessions are asked about calls.
@@ -117,6 +119,7 @@ impl Http {
             connections: Connections::new(bounds(options)),
             bodies: bodies(options),
             counters: Counters::default(),
+            outgoing: Outgoing::new(engine.redactor().clone()),
             closing: CancellationToken::new(),
             options: options.clone(),
             engine,
@@ -350,12 +353,14 @@ async fn mcp(State(http): State<Arc<Http>>, Extension(peer): Extension<Peer>, re
     let id = given.cloned().or_else(|| HeaderValue::from_str(&random::<12>()).ok());
     let method = request.method().clone();
     let mut counted = http.counters.begin();
-    let mut response = http.answer(&peer, request, &mut counted).await.unwrap_or_else(Refusal::into_response);
+    let response = http.answer(&peer, request, &mut counted).await.unwrap_or_else(Refusal::into_response);
+    let is_stream = dialogue::is_stream(&response);
+    let mut response = http.outgoing.response(response, is_stream).await;
     if let Some(id) = &id {
         response.headers_mut().insert(REQUEST_ID, id.clone());
     }
     http.counters.answered(response.status());
-    let response = match dialogue::is_stream(&response) {
+    let response = match is_stream {
         // It goes on after its head.
         true => response.map(|body| counted.with(body)),
         false => response,
