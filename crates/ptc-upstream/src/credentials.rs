@@ -267,7 +267,14 @@ impl Secrets {
         if !problems.is_empty() {
             return Err(ConfigError { file: None, problems });
         }
-        Ok(Secrets { vault: Arc::new(vault), redactor: Redactor::new(&covered) })
+        let redactor = Redactor::new(&covered);
+        if redactor.without_codes() > 0 {
+            let message = "there are too many credentials to look for each of them in every code";
+            let fix = "use fewer ones, or shorter ones; about 800 of 40 bytes are not too many";
+            let problems = vec![Problem::general(message.to_owned(), fix)];
+            return Err(ConfigError { file: None, problems });
+        }
+        Ok(Secrets { vault: Arc::new(vault), redactor })
     }
 
     /// What covers these secrets in everything that leaves.

@@ -11,6 +11,7 @@
 //! not send them back, are what keeps them.
 
 mod forms;
+mod stream;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,6 +22,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value as Json};
 
+pub use self::stream::RedactedStream;
+
 /// What stands in place of a secret.
 pub const COVER: &str = "[REDACTED]";
 
@@ -30,11 +33,12 @@ pub const SHORTEST: usize = 4;
 /// Folded forms of fewer bytes are not looked for: they would be found by accident.
 const SHORTEST_FOLDED: usize = 8;
 
-/// Larger secrets, such as the text of a private key, are looked for in their exact forms only.
-pub const LARGEST_FOLDED: usize = 1024;
+/// The codes of larger secrets, such as the text of a private key, are not looked for.
+pub const LARGEST_CODED: usize = 1024;
 
-/// All folded forms together may not be larger; secrets that come later are looked for in their exact forms only.
-const TOTAL_FOLDED: usize = 4 << 20;
+/// All codes together may not be larger. Those of secrets that come later are not looked for, and
+/// [`Redactor::without_codes`] says of how many.
+const TOTAL_CODED: usize = 4 << 20;
 
 /// No secret may be larger.
 pub const LARGEST: usize = 16 * 1024;
@@ -57,22 +61,33 @@ struct Finder {
 
 #[derive(Clone, Default)]
 struct Forms {
+    /// What they are forms of: one that comes again is not counted again.
+    secrets: BTreeSet<String>,
     exact: BTreeSet<String>,
     folded: BTreeSet<String>,
+    /// The bytes of all codes among them.
+    coded: usize,
+    /// How many secrets have none, because there was no room.
+    without_codes: usize,
 }
 
 impl Forms {
     fn add(&mut self, secret: &str) {
-        if secret.len() < SHORTEST {
+        if secret.len() < SHORTEST || !self.secrets.insert(secret.to_owned()) {
             return;
         }
         self.exact.extend(forms::exact(secret));
-        if secret.len() <= LARGEST_FOLDED {
-            let long = |form: &String| form.len() >= SHORTEST_FOLDED;
-            let forms: Vec<String> = forms::folded(secret).into_iter().filter(long).collect();
-            let bytes = |forms: &mut dyn Iterator<Item = &String>| forms.map(String::len).sum::<usize>();
-            if bytes(&mut self.folded.iter()) + bytes(&mut forms.iter()) <= TOTAL_FOLDED {
-                self.folded.extend(forms);
+        let long = |form: &String| form.len() >= SHORTEST_FOLDED;
+        self.folded.extend(forms::folded(secret).into_iter().filter(long));
+        if secret.len() <= LARGEST_CODED {
+            let codes: Vec<String> = forms::coded(secret).into_iter().filter(long).collect();
+            let bytes: usize = codes.iter().map(String::len).sum();
+            match self.coded + bytes <= TOTAL_CODED {
+                true => {
+                    self.coded += bytes;
+                    self.folded.extend(codes);
+                }
+                false => self.without_codes += 1,
             }
         }
     }
@@ -171,21 +186,6 @@ impl Redactor {
         self.0.is_none()
     }
 
-    /// The text with secrets covered.
-    pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(finder) = &self.0 else { return Cow::Borrowed(text) };
-        let spans = finder.spans(text);
-        if spans.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut out = String::new();
-        let mut end = 0;
-        for span in spans {
-            out.push_str(&text[end..span.start]);
-            out.push_str(COVER);
-            end = span.end;
-        }
-        out.push_str(&text[end..]);
     /// How many secrets of at most [`LARGEST_CODED`] bytes are not looked for in codes, because all secrets together have too
     /// many.
     pub fn without_codes(&self) -> usize {
@@ -202,6 +202,21 @@ impl Redactor {
         finder.exact.is_match(text) || finder.folded.as_ref().is_some_and(in_folds)
     }
 
+    /// The text with secrets covered.
+    pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(finder) = &self.0 else { return Cow::Borrowed(text) };
+        let spans = finder.spans(text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::new();
+        let mut end = 0;
+        for span in spans {
+            out.push_str(&text[end..span.start]);
+            out.push_str(COVER);
+            end = span.end;
+        }
+        out.push_str(&text[end..]);
         Cow::Owned(out)
     }
 

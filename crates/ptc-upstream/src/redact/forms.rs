@@ -50,7 +50,7 @@ pub fn coded(secret: &str) -> Vec<String> {
         &utf16,
         &named,
     ];
-    let mut forms = vec![secret.to_owned(), secret.chars().rev().collect(), percent(secret, false)];
+    let mut forms = vec![percent(secret, false)];
     forms.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
     forms.push(bytes.iter().map(|byte| format!("{byte}")).collect());
     forms.push(bytes.iter().map(|byte| format!("{byte:03o}")).collect());

@@ -177,12 +177,46 @@ fn what_only_resembles_a_secret_is_left_alone() {
     }
 }
 
+/// Only codes have a bound.
 #[test]
-fn a_long_secret_is_covered_as_it_is_and_in_base64() {
-    let secret = "0123456789abcdef-".repeat(80);
+fn a_long_secret_is_covered_as_it_is_in_base64_and_folded() {
+    let lines: Vec<String> = (0..26).map(|line| format!("{:064}", (line as u128 + 7).pow(17))).collect();
+    let secret =
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", lines.join("\n"));
+    assert!(secret.len() > ptc_upstream::redact::LARGEST_CODED);
     let redactor = redactor(&[&secret]);
-    assert_eq!(redactor.redact_str(&format!("x{secret}x")), "x[REDACTED]x");
-    assert_eq!(redactor.redact_str(&secret.to_uppercase()), secret.to_uppercase(), "documented limit");
+    for (form, text) in [
+        ("as it is", secret.clone()),
+        ("CRLF", secret.replace('\n', "\r\n")),
+        ("escaped line breaks", secret.replace('\n', "\\n")),
+        ("escaped twice", secret.replace('\n', "\\\\n")),
+        ("spaces for line breaks", secret.replace('\n', " ")),
+        ("without line breaks", secret.replace('\n', "")),
+        ("indented", secret.replace('\n', "\n    ")),
+        ("lower case", secret.to_lowercase()),
+        ("reversed", secret.chars().rev().collect()),
+    ] {
+        let covered = redactor.redact_str(&text).into_owned();
+        assert!(covered.contains(COVER) && !covered.contains("00"), "{form}: {covered}");
+        assert!(redactor.finds(&text), "{form}");
+    }
+    let coded: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(redactor.redact_str(&coded), coded, "documented limit");
+}
+
+/// What has no room is counted, and a configuration with it refused.
+#[test]
+fn codes_that_have_no_room_are_told() {
+    let keys = |count: usize| -> Vec<SecretString> {
+        (0..count).map(|n| format!("{:040x}", (n as u128 + 99).pow(15)).into()).collect()
+    };
+    assert_eq!(Redactor::new(&keys(800)).without_codes(), 0);
+    let many = keys(4000);
+    let redactor = Redactor::new(&many);
+    assert!(redactor.without_codes() > 0);
+    assert_eq!(redactor.and(&many).without_codes(), redactor.without_codes(), "none is counted again");
+    let last = secrecy::ExposeSecret::expose_secret(&many[3999]).to_uppercase();
+    assert_eq!(redactor.redact_str(&last), COVER);
 }
 
 #[test]

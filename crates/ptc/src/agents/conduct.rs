@@ -110,6 +110,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
         }
         step
     });
+    progress.end_answer();
     // Of servers that came up meanwhile.
     let warnings = ready.upstreams.as_ref().map(|upstreams| upstreams.pin_warnings());
     warnings.iter().flatten().for_each(|warning| progress.say(warning));

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ptc_runner::Event;
 use ptc_upstream::Redactor;
+use ptc_upstream::redact::RedactedStream;
 use serde_json::Value as Json;
 
 use super::highlight::{self, Paint};
@@ -25,6 +26,8 @@ pub struct Progress {
     began: Instant,
     counts: Mutex<Counts>,
     answered: AtomicBool,
+    /// The answer, as far as it was printed or held back.
+    answer: Mutex<RedactedStream>,
     redactor: Redactor,
 }
 
@@ -62,6 +65,12 @@ impl Counts {
     }
 }
 
+/// Prints on standard output. Whoever reads the answer may have enough of it.
+fn print_piece(piece: &str) {
+    let mut out = terminal::stdout();
+    let _ = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
+}
+
 impl Progress {
     /// Shows a run, unless it is to be quiet.
     pub fn new(quiet: bool, redactor: Redactor) -> Self {
@@ -73,6 +82,7 @@ impl Progress {
             began: Instant::now(),
             counts: Mutex::default(),
             answered: AtomicBool::new(false),
+            answer: Mutex::new(RedactedStream::new(redactor.clone())),
             redactor,
         }
     }
@@ -82,17 +92,22 @@ impl Progress {
         &self.redactor
     }
 
-    /// Prints a piece of the answer on standard output.
+    /// Prints a piece of the answer on standard output. What may be the beginning of a secret waits for what comes next.
     pub fn answer(&self, piece: &str) {
         if !self.answered.swap(true, Ordering::Relaxed) {
             self.end();
         }
-        let mut out = terminal::stdout();
-        let piece = self.redactor.redact_str(piece);
-        // Whoever reads the answer may have enough of it.
-        let _ = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
+        print_piece(&self.stream().push(piece));
     }
 
+    /// Prints what was held back: there are no more pieces.
+    pub fn end_answer(&self) {
+        print_piece(&self.stream().finish());
+    }
+
+    fn stream(&self) -> MutexGuard<'_, RedactedStream> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
     /// Whether a piece of the answer was printed.
     pub fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)

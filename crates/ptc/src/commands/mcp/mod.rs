@@ -308,6 +308,10 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     for note in &notes {
         log.warn("configuration", note);
     }
+    if redactor.without_codes() > 0 {
+        let some = redactor.without_codes();
+        log.warn("configuration", &format!("{some} of the tokens and credentials are covered as they are, in base64, in either case and reversed, but not in other codes: there are too many"));
+    }
     let Stores { named: store, preludes, torn } = stores;
     if let Some(torn) = torn {
         log.warn("store_log_torn", &format!("the store: {torn}"));
