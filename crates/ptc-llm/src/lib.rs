@@ -14,12 +14,14 @@
 //! # }
 //! ```
 
+mod covered;
 mod offline;
 pub mod prices;
 mod provider;
 mod registry;
 mod remote;
 
+pub use covered::Cover;
 pub use offline::{Digest, Entry, Recorder, Recording, RecordingError, Replay, Script, ScriptError};
 pub use provider::{PROVIDERS, Provider, ProviderInfo, Wire};
 pub use registry::{Adapter, Registry, RegistryError, Source, Target};

@@ -11,6 +11,7 @@ use ptc_agent::model::Llm;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use crate::covered::{Cover, Covered};
 use crate::offline::{Recorder, Recording, Replay, Script};
 use crate::prices::{PriceEntry, Prices};
 use crate::provider::{PROVIDERS, Provider};
@@ -150,6 +151,7 @@ pub struct Registry {
     environment: Option<Environment>,
 }
 
+    cover: Option<Cover>,
 impl Registry {
     /// The registry with models and prices of the user's own, as TOML or JSON.
     pub fn parse(text: &str) -> Result<Self, RegistryError> {
@@ -184,6 +186,14 @@ impl Registry {
     /// The model that is meant when none is named.
     pub fn default_model(&self) -> &str {
         self.default.as_deref().unwrap_or("haiku")
+    /// With somebody who covers secrets in what models of providers say, before anything has or keeps it: a server may
+    /// send back the key that it was sent.
+    #[must_use]
+    pub fn covering(mut self, cover: Cover) -> Self {
+        self.cover = Some(cover);
+        self
+    }
+
     }
 
     /// What a name stands for. `available` says which providers can be reached; a short name takes the first
@@ -291,7 +301,13 @@ impl Registry {
                 Llm::Model(Arc::new(recorder))
             }
             Source::Remote(target) => match &self.adapter {
-                Some(adapter) => adapter(target).map_err(RegistryError::Offline)?,
+                Some(adapter) => {
+                    let llm = adapter(target).map_err(RegistryError::Offline)?;
+                    match &self.cover {
+                        Some(cover) => Llm::Model(Arc::new(Covered::new(llm, cover.clone()))),
+                        None => llm,
+                    }
+                }
                 None => {
                     let name = format!("{}:{}", target.provider.prefix(), target.model);
                     return Err(RegistryError::NoAdapter(name));

@@ -7,7 +7,9 @@ use anyhow::{anyhow, bail};
 use ptc_llm::{Provider, Registry, Script, Settings, Source};
 use ptc_runner::Price;
 use ptc_runner::model::{Llm, Reply};
+use ptc_upstream::Redactor;
 use secrecy::SecretString;
+use serde_json::Value as Json;
 
 /// The variable that names a file of models.
 const VARIABLE: &str = "PTC_MODELS";
@@ -33,7 +35,11 @@ impl Models {
                 Registry::parse(&text).map_err(|error| anyhow!("{name}: {error}"))?
             }
         };
-        Ok(Models { registry: registry.connected(Settings::default()) })
+        let models = Models { registry };
+        let redactor = Redactor::new(&models.keys());
+        let registry = models.registry.connected(Settings::default());
+        let cover = Arc::new(move |value: &mut Json| redactor.redact_json(value));
+        Ok(Models { registry: registry.covering(cover) })
     }
 
     /// The model that is meant when none is named.
