@@ -105,6 +105,16 @@ impl Record {
         header
     }
 
+    /// Takes secrets out of its own texts: names may come from models and servers. What others find it by is ours.
+    pub(crate) fn scrub(&mut self, scrub: &dyn Fn(&str) -> Option<String>) {
+        let texts = [&mut self.agent_name, &mut self.tool_name, &mut self.model, &mut self.status];
+        for text in texts.into_iter().flatten() {
+            if let Some(clean) = scrub(text) {
+                *text = clean;
+            }
+        }
+    }
+
     /// What of its span it tells.
     pub fn phase(&self) -> Phase {
         match self.event.rsplit('.').next() {
@@ -183,5 +193,27 @@ impl From<ptc_agent::Event> for Record {
             record.status = Some("error".to_owned());
         }
         record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_the_own_texts_of_a_record_are_scrubbed() {
+        let name = || Some("is private".to_owned());
+        let mut record = Record {
+            agent_name: name(),
+            tool_name: name(),
+            model: name(),
+            status: name(),
+            ..Record::new("tool.stop", "0123", 1)
+        };
+        record.scrub(&|text| text.contains("private").then(|| text.replace("private", "█")));
+        for text in [record.agent_name, record.tool_name, record.model, record.status] {
+            assert_eq!(text.as_deref(), Some("is █"));
+        }
+        assert_eq!(record.trace_id, "0123");
     }
 }

@@ -283,8 +283,9 @@ impl Writer {
     }
 
     fn pass(&mut self, mut record: Record) {
-        let scrub = self.options.scrub.as_deref();
-        payload::apply(&mut record.data, self.options.policy, &|text| scrub.and_then(|scrub| scrub(text)));
+        let scrub = |text: &str| self.options.scrub.as_deref().and_then(|scrub| scrub(text));
+        record.scrub(&scrub);
+        payload::apply(&mut record.data, self.options.policy, &scrub);
         self.options.bounds.cut(&mut record.data);
         if record.event == "trace.start" {
             record.data.insert("payload_policy".into(), json!(self.options.policy));
