@@ -59,15 +59,53 @@ pub(crate) fn tool(
     }))
 }
 
+/// Covers the secrets of a command's environment in what it says, as those of upstreams are covered: neither programs nor
+/// models see them. Without upstreams this crate has nothing that knows secrets.
+struct Cover(#[cfg(feature = "upstreams")] ptc_upstream::Redactor);
+
+#[cfg(feature = "upstreams")]
+impl Cover {
+    fn of(environment: &[(String, Template)]) -> Cover {
+        Cover(ptc_upstream::Redactor::new(&ptc_upstream::credentials::in_environment(environment, &variable)))
+    }
+
+    fn text(&self, text: String) -> String {
+        self.0.redact_string(text)
+    }
+
+    fn answer(&self, mut answer: Json) -> Json {
+        self.0.redact_json(&mut answer);
+        answer
+    }
+}
+
+#[cfg(not(feature = "upstreams"))]
+impl Cover {
+    fn of(_environment: &[(String, Template)]) -> Cover {
+        Cover()
+    }
+
+    fn text(&self, text: String) -> String {
+        text
+    }
+
+    fn answer(&self, answer: Json) -> Json {
+        answer
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 async fn run(line: &Line, args: &Json) -> Result<Json, String> {
     let Line { words, folder, environment } = line;
     let program = &words[0];
-    let lookup = |name: &str| std::env::var(name).ok();
     let mut own = Vec::new();
     for (name, template) in environment {
         let missing =
             |variable| format!("`{program}` needs the environment variable {variable}, which is not set");
-        own.push((name, template.fill(&lookup).map_err(missing)?));
+        own.push((name, template.fill(&variable).map_err(missing)?));
     }
     // A path is meant from the folder of the file, a bare name from the search path.
     let found = if program.contains('/') { folder.join(program).into_os_string() } else { program.into() };
@@ -104,14 +142,17 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
     }
     let status = child.wait().await.map_err(|error| format!("`{program}`: {error}"))?;
     group.release();
-    let complained = String::from_utf8_lossy(&complained?).trim().to_owned();
+    let cover = Cover::of(environment);
     if !status.success() {
+        // Secrets first: a cut must not leave a part of one.
+        let complained = cover.text(String::from_utf8_lossy(&complained?).trim().to_owned());
         let end = complained.char_indices().nth(MAX_COMPLAINT).map_or(complained.len(), |(at, _)| at);
         return Err(format!("`{program}` ended with {status}: {}", &complained[..end]));
     }
     let text =
         String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;
-    printed_value(&text).map_err(|error| format!("`{program}`: {error}"))
+    let printed = printed_value(&text).map(|value| cover.answer(value));
+    printed.map_err(|error| format!("`{program}`: {}", cover.text(error)))
 }
 
 /// What a command printed: JSON, or text. Digits that a number could not hold are a text, and a document with such a number

@@ -29,6 +29,24 @@ const SHORTEST_USER: usize = 6;
 const SHORTEST_INHERITED: usize = 8;
 
 /// Where the values of credentials come from, by name.
+/// The secrets in what is added to the environment of a command: values whose names say so, and those of variables whose
+/// names do.
+pub fn in_environment(
+    added: &[(String, Template)],
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Vec<SecretString> {
+    let mut secrets = Vec::new();
+    for (name, template) in added {
+        let of_variables =
+            template.variables().filter(|variable| is_secret_name(variable)).filter_map(lookup);
+        secrets.extend(of_variables.map(SecretString::from));
+        if is_secret_name(name) {
+            secrets.extend(template.fill(lookup).ok().map(SecretString::from));
+        }
+    }
+    secrets
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Bindings(BTreeMap<String, Source>);
 

@@ -10,9 +10,8 @@ use ptc_runner::upstreams::{Caps, Policy, Runtime};
 use ptc_runner::{Agent, AgentFile, Tool, upstreams};
 use ptc_server::effects::StoreJournal;
 use ptc_store::effects as stored;
-use ptc_system::environment::is_secret_name;
 use ptc_upstream::config::Config;
-use ptc_upstream::credentials::Secrets;
+use ptc_upstream::credentials::{Secrets, in_environment};
 use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect, RuntimeOptions, SnapshotMode, identity_prefix};
 use secrecy::SecretString;
 use serde_json::Value as Json;
@@ -42,17 +41,7 @@ pub fn config(file: &AgentFile) -> anyhow::Result<Option<(Config, Secrets)>> {
 
 /// The secrets that the commands of a file have in their environment.
 pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
-    let lookup = |name: &str| std::env::var(name).ok();
-    let mut secrets = Vec::new();
-    for (name, template) in &file.environment {
-        let of_variables =
-            template.variables().filter(|variable| is_secret_name(variable)).filter_map(lookup);
-        secrets.extend(of_variables.map(SecretString::from));
-        if is_secret_name(name) {
-            secrets.extend(template.fill(&lookup).ok().map(SecretString::from));
-        }
-    }
-    secrets
+    in_environment(&file.environment, &|name| std::env::var(name).ok())
 }
 
 /// Upstreams that an agent may call.

@@ -278,6 +278,25 @@ fn keys_of_models_and_of_commands_show_neither_in_answers_nor_in_traces_and_reco
     assert!(!(ran.out + &ran.err).contains(KEY));
 }
 
+#[test]
+fn secrets_of_the_environment_of_a_command_reach_neither_programs_nor_models() {
+    let env = "env = { OTHER = \"${GIVEN_TOKEN}\" }\n";
+    let folder = shows_environment("secrets-of-commands", env);
+    let program = "(let [seen (tool/look {})] (return [(count (re-seq #\"tok-8f7e\" seen)) (count (re-seq #\"OTHER=.REDACTED.\" seen))]))";
+    let replies = [json!({"program": program})].map(|reply| format!("{reply}\n")).concat();
+    write(&folder, &[("replies.jsonl", &replies)]);
+    let ran = run_with_key(&folder, &["run", "agent.toml"]);
+    assert!(ran.out.contains("[0 1]") || ran.out.contains("[0,1]"), "{} {}", ran.out, ran.err);
+    // What it complains of, also where that is cut.
+    let agent = "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\n[tools.look]\ncommand = [\"sh\", \"-c\", \"head -c 1992 /dev/zero | tr '\\\\0' 'x' >&2; env >&2; exit 1\"]\n";
+    let program = "(return (try (tool/look {}) (catch e (count (re-seq #\"tok-\" (ex-message e))))))";
+    let reply = format!("{}\n", json!({"program": program}));
+    let env = "env = { A_TOKEN = \"tok-8f7e6d5c4b\" }\n";
+    write(&folder, &[("agent.toml", &format!("{agent}{env}")), ("replies.jsonl", &reply)]);
+    let ran = run_with_key(&folder, &["run", "agent.toml"]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "0"), "{}", ran.err);
+}
+
 /// A recording has no secret, is its owner's alone, and is played all the same.
 #[track_caller]
 fn covered_and_played(recording: &Path, calls: usize) {
