@@ -17,7 +17,8 @@ use serde_json::Value as Json;
 
 use crate::config::Fields;
 use crate::config::{
-    Config, ConfigError, Endpoint, Problem, Scheme, StdioConfig, TransportConfig, UpstreamConfig,
+    Config, ConfigError, Endpoint, OpenApiConfig, Problem, SchemaSource, Scheme, StdioConfig,
+    TransportConfig, UpstreamConfig,
 };
 use crate::redact::{LARGEST, Redactor, SHORTEST, TOTAL};
 
@@ -28,7 +29,6 @@ const SHORTEST_USER: usize = 6;
 /// would cover a word.
 const SHORTEST_INHERITED: usize = 8;
 
-/// Where the values of credentials come from, by name.
 /// The secrets in what is added to the environment of a command: values whose names say so, and those of variables whose
 /// names do.
 pub fn in_environment(
@@ -47,6 +47,7 @@ pub fn in_environment(
     secrets
 }
 
+/// Where the values of credentials come from, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings(BTreeMap<String, Source>);
 
@@ -263,6 +264,11 @@ impl Secrets {
             }
             let endpoint = upstream.transport.endpoint();
             covered.extend(endpoint.into_iter().flat_map(|endpoint| written::in_address(&endpoint.url)));
+            if let TransportConfig::OpenApi(OpenApiConfig { schema: SchemaSource::Url(url), .. }) =
+                &upstream.transport
+            {
+                covered.extend(written::in_address(url));
+            }
             let checked = problems.is_empty() && own.is_empty();
             if let Some(endpoint) = upstream.transport.endpoint().filter(|_| checked) {
                 own.extend(vault.check(upstream, endpoint, &mut covered));

@@ -15,7 +15,7 @@ use crate::covered::{Cover, Covered};
 use crate::offline::{Recorder, Recording, Replay, Script};
 use crate::prices::{PriceEntry, Prices};
 use crate::provider::{PROVIDERS, Provider};
-use crate::remote::{Environment, Remote, Settings, check_options};
+use crate::remote::{Environment, Remote, Settings, check_options, check_url};
 
 /// Recordings inside each other; an entry of a file may name a recording of itself.
 const MAX_DEPTH: usize = 3;
@@ -106,6 +106,9 @@ pub enum RegistryError {
         "models file: {0}; write [models.NAME] with model = \"provider:id\", and url, key_env or options"
     )]
     File(String),
+    /// No model server can be at an address.
+    #[error("{0}")]
+    Url(String),
     /// An offline model cannot be made.
     #[error("{0}")]
     Offline(String),
@@ -148,10 +151,10 @@ pub struct Registry {
     default: Option<String>,
     prices: Prices,
     adapter: Option<Adapter>,
+    cover: Option<Cover>,
     environment: Option<Environment>,
 }
 
-    cover: Option<Cover>,
 impl Registry {
     /// The registry with models and prices of the user's own, as TOML or JSON.
     pub fn parse(text: &str) -> Result<Self, RegistryError> {
@@ -183,9 +186,6 @@ impl Registry {
         self
     }
 
-    /// The model that is meant when none is named.
-    pub fn default_model(&self) -> &str {
-        self.default.as_deref().unwrap_or("haiku")
     /// With somebody who covers secrets in what models of providers say, before anything has or keeps it: a server may
     /// send back the key that it was sent.
     #[must_use]
@@ -194,6 +194,9 @@ impl Registry {
         self
     }
 
+    /// The model that is meant when none is named.
+    pub fn default_model(&self) -> &str {
+        self.default.as_deref().unwrap_or("haiku")
     }
 
     /// What a name stands for. `available` says which providers can be reached; a short name takes the first
@@ -230,6 +233,7 @@ impl Registry {
                     };
                     if let Source::Remote(target) = &mut source {
                         complete(target, &entries);
+                        target.url.as_deref().map_or(Ok(()), check_url).map_err(RegistryError::Url)?;
                     }
                     return Ok(source);
                 }
@@ -410,9 +414,13 @@ mod tests {
             ("openai:", "write provider:id"),
             ("record:x", "write record:FILE,MODEL"),
             ("openai-compat:x", "write openai-compat:URL|MODEL"),
+            ("openai-compat:http://me:hunter2@a:1/v1|m", "model server at a:1/v1 has a user or password"),
+            ("openai-compat:http://a:1/v1?api_key=hunter2|m", "`http://a:1/v1` goes on with `?`"),
+            ("openai-compat:ftp://me:hunter2@a|m", "`a` is no URL of a model server"),
         ] {
             let found = resolved(name);
             assert!(found.starts_with("error: ") && found.contains(part), "{name}: {found}");
+            assert!(!found.contains("hunter2"), "{found}");
         }
         let circle = Registry::parse("[models.a]\nmodel = \"b\"\n[models.b]\nmodel = \"a\"\n").unwrap();
         assert!(circle.resolve("a", |_| true).is_err());

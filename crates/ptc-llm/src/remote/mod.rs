@@ -112,10 +112,33 @@ fn url(target: &Target, settings: &Settings) -> Result<String, String> {
             format!("`{}` needs a URL: write {}:URL|MODEL", target.model, provider.prefix())
         })?,
     };
-    match reqwest::Url::parse(&url) {
-        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(url.trim_end_matches('/').to_owned()),
-        _ => Err(format!("`{url}` is no URL of a model server; write http://HOST:PORT/v1 or https://…")),
+    check_url(&url)?;
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// Whether a model server can be at an address. What is wrong repeats nothing of it that may be a secret.
+pub fn check_url(url: &str) -> Result<(), String> {
+    let shown = url.split(['?', '#']).next().unwrap_or_default();
+    let shown = shown.rsplit('@').next().unwrap_or_default();
+    match reqwest::Url::parse(url) {
+        Ok(parsed) if !matches!(parsed.scheme(), "http" | "https") => {}
+        Ok(parsed) if !parsed.username().is_empty() || parsed.password().is_some() => {
+            return Err(format!(
+                "the URL of the model server at {shown} has a user or password in it; put the key into a variable and \
+                 name that with key_env in a models file"
+            ));
+        }
+        // Paths are put behind it.
+        Ok(parsed) if parsed.query().is_some() || parsed.fragment().is_some() => {
+            return Err(format!(
+                "the URL of the model server `{shown}` goes on with `?` or `#`; leave that out, and name the variable of \
+                 a key with key_env in a models file"
+            ));
+        }
+        Ok(_) => return Ok(()),
+        Err(_) => {}
     }
+    Err(format!("`{shown}` is no URL of a model server; write http://HOST:PORT/v1 or https://…"))
 }
 
 /// The region of AWS.

@@ -67,7 +67,8 @@ impl Otlp {
     /// come from `OTEL_EXPORTER_OTLP_HEADERS`.
     pub fn new(address: &str, service: &str, complain: Complain) -> Result<Self, OtlpError> {
         let endpoint = endpoint(address)?;
-        let failed = |error: String| OtlpError::Exporter(address.to_owned(), error);
+        let (shown, hidden) = shown(address);
+        let failed = |error: String| OtlpError::Exporter(shown.clone(), hidden.cover(error));
         // Whoever installed a provider before is right.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
@@ -87,10 +88,12 @@ impl Otlp {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(error.to_string()))?;
         let (out, inbox) = sync_channel(QUEUE);
-        let address = address.to_owned();
+        let (address, covered) = (shown.clone(), hidden.clone());
         let send = move |batch| {
             let sent = runtime.block_on(exporter.export(batch));
-            sent.map_err(|error| format!("cannot send spans to {address}: {error}"))
+            sent.map_err(|error| {
+                format!("cannot send spans to {address}: {}", covered.cover(error.to_string()))
+            })
         };
         let thread = std::thread::Builder::new()
             .name("ptc-otlp".to_owned())
@@ -161,13 +164,46 @@ impl Otlp {
 
 /// Where spans go below an address.
 fn endpoint(address: &str) -> Result<String, OtlpError> {
-    let wrong = || OtlpError::Address(address.to_owned());
+    let wrong = || OtlpError::Address(shown(address).0);
     let url = reqwest::Url::parse(address).map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(wrong());
     }
     let base = address.trim_end_matches('/');
     Ok(if base.ends_with("/v1/traces") { base.to_owned() } else { format!("{base}/v1/traces") })
+}
+
+/// The parts of an address that may hold a password or a token.
+#[derive(Clone)]
+struct Hidden(Vec<String>);
+
+impl Hidden {
+    /// A text without them.
+    fn cover(&self, mut text: String) -> String {
+        for part in &self.0 {
+            text = text.replace(part, "");
+        }
+        text
+    }
+}
+
+/// An address without its user, password and query, and what was left out of it, in each spelling.
+fn shown(address: &str) -> (String, Hidden) {
+    let mut hidden = Vec::new();
+    if let Ok(url) = reqwest::Url::parse(address) {
+        hidden.extend(parts(url.as_str()));
+    }
+    hidden.extend(parts(address));
+    let hidden = Hidden(hidden);
+    (hidden.cover(address.to_owned()), hidden)
+}
+
+/// `USER:PASSWORD@` and `?QUERY`.
+fn parts(address: &str) -> Vec<String> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (before, query) = rest.find(['?', '#']).map_or((rest, ""), |at| rest.split_at(at));
+    let user = before.rfind('@').map_or("", |at| &before[..=at]);
+    [user, query].into_iter().filter(|part| part.len() > 1).map(str::to_owned).collect()
 }
 
 /// Sends what comes until nothing more can come.
@@ -263,5 +299,27 @@ fn span(open: OpenSpan, end: &Record) -> SpanData {
         instrumentation_scope: InstrumentationScope::builder("ptc_runner")
             .with_version(env!("CARGO_PKG_VERSION"))
             .build(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_secret() {
+        for (address, expected) in [
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318"),
+            ("http://me:p@ss@a.example/v1", "http://a.example/v1"),
+            ("https://token@a.example/?key=hunter2", "https://a.example/"),
+            ("ftp://me:hunter2@a.example", "ftp://a.example"),
+            ("me:hunter2@a b", "a b"),
+        ] {
+            let (text, hidden) = shown(address);
+            assert_eq!(text, expected);
+            let told = hidden.cover(format!("no answer from ({address}/v1/traces)"));
+            assert!(!told.contains("hunter2") && !told.contains("ss@"), "{told}");
+        }
+        assert_eq!(endpoint("ftp://me:hunter2@a").unwrap_err().to_string().matches("hunter2").count(), 0);
     }
 }

@@ -32,13 +32,37 @@ pub fn in_words(words: &[&str]) -> Vec<SecretString> {
             let header = if header.eq_ignore_ascii_case("authorization") { "auth" } else { header };
             found.extend(named(header, token));
         }
-        if let Some(at) = word.find("http://").or_else(|| word.find("https://"))
-            && let Ok(url) = Url::parse(&word[at..])
-        {
+        if let Some(url) = address(word) {
             found.extend(in_address(&url));
+            found.extend(in_authority(&url));
         }
     }
     found
+}
+
+/// The address in a word: `URL`, `--url=URL`.
+fn address(word: &str) -> Option<Url> {
+    let end = word.find("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let begin = word[..end].trim_end_matches(is_scheme).len();
+    Url::parse(&word[begin..]).ok()
+}
+
+/// The password of `postgresql://USER:PASSWORD@HOST`, as it is and as it is written there; without one the user of an address
+/// on the web, where a token stands.
+fn in_authority(url: &Url) -> Vec<SecretString> {
+    let web = matches!(url.scheme(), "http" | "https") && url.username().len() >= SHORTEST;
+    let raw = url.password().or_else(|| web.then(|| url.username()));
+    let Some(raw) = raw.filter(|raw| !raw.is_empty()) else { return Vec::new() };
+    vec![decoded(raw).into(), raw.to_owned().into()]
+}
+
+/// Without its percent-encoding.
+fn decoded(raw: &str) -> String {
+    // In a query a plus is a blank.
+    let asked = Url::parse(&format!("http://localhost/?_={}", raw.replace('+', "%2B")));
+    let value = asked.ok().and_then(|url| url.query_pairs().next().map(|(_, value)| value.into_owned()));
+    value.unwrap_or_else(|| raw.to_owned())
 }
 
 /// Secrets in the query of an address, as they are and as they are written there.
@@ -80,6 +104,10 @@ mod tests {
             (&["--header", "Authorization: Bearer tok-0123456789"], &["tok-0123456789"]),
             (&["--header", "X-Api-Key:key-0123456789"], &["key-0123456789"]),
             (&["https://a.example/mcp?api_key=key-0123456789&q=1"], &["key-0123456789", "key-0123456789"]),
+            (&["postgresql://app:pa%2Fss@db.example/x"], &["pa/ss", "pa%2Fss"]),
+            (&["--db=mysql://app:hunter2@db.example"], &["hunter2", "hunter2"]),
+            (&["https://ghp_0123456789@a.example/x.git"], &["ghp_0123456789", "ghp_0123456789"]),
+            (&["ssh://git@a.example/x.git", "postgresql://app@db.example/x"], &[]),
             (&["--auth", "none"], &[]),
             (&["--token-limit", "5000000000"], &[]),
             (&["--token", "--verbose-output"], &[]),
