@@ -294,7 +294,7 @@ impl Secrets {
         let redactor = Redactor::new(&covered);
         if redactor.without_codes() > 0 {
             let message = "there are too many credentials to look for each of them in every code";
-            let fix = "use fewer ones, or shorter ones; about 800 of 40 bytes are not too many";
+            let fix = "use fewer ones, or shorter ones; about 700 of 40 bytes are not too many";
             let problems = vec![Problem::general(message.to_owned(), fix)];
             return Err(ConfigError { file: None, problems });
         }

@@ -108,9 +108,10 @@ mod tests {
     fn what_cannot_be_a_secret_is_shown_at_once() {
         let redactor = Redactor::new([&SecretString::from("hunter2024-secret")]);
         let mut stream = RedactedStream::new(redactor);
-        assert_eq!(stream.push("you see!? "), "you see!? ");
+        // No form begins with this letter.
+        assert_eq!(stream.push("you see: ž! "), "you see: ž! ");
         assert_eq!(stream.push("the hunter"), "the ");
-        assert_eq!(stream.push("s "), "hunters ");
+        assert_eq!(stream.push("ž "), "hunterž ");
         assert_eq!(stream.finish(), "");
     }
 }
