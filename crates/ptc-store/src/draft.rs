@@ -73,7 +73,7 @@ impl Draft {
             file.sync_all()?;
             let bytes = file.metadata()?.len();
             point();
-            name(&self.path(), &self.to)?;
+            private::rename_new(&self.path(), &self.to)?;
             point();
             sync_folder(&self.to)?;
             Ok(bytes)
@@ -86,17 +86,6 @@ impl Drop for Draft {
     fn drop(&mut self) {
         // Whatever cannot be removed is begun anew by the next one.
         let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Gives a file another name that no file has.
-fn name(file: &Path, to: &Path) -> io::Result<()> {
-    match std::fs::hard_link(file, to) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        Ok(()) => Ok(()),
-        // File systems without links; nobody is known to make the same file there.
-        Err(_) if to.symlink_metadata().is_err() => std::fs::rename(file, to),
-        Err(error) => Err(error),
     }
 }
 

@@ -96,7 +96,7 @@ fn a_store_whose_disk_failed_promises_nothing_until_its_log_is_in_the_file() {
     assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
     // Another connection opens the log, whose sync would succeed: what the system dropped meanwhile was told to the first.
     let wal = disk.store.wal.as_ref().expect("a log");
-    drop(wal.opened().expect("the log is there"));
+    drop(wal.opened(true).expect("the log is there"));
     let failed = disk.store.write("preludes", |tx| insert(tx, "b"));
     assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
     wal.find_disk();

@@ -92,6 +92,7 @@ impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Damage { of, part, commits, lost } = self;
         let many = if *commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") };
+        let are = if *commits == 1 { "is" } else { "are" };
         let whole = match of {
             Broken::Log => None,
             Broken::Gone => {
@@ -117,11 +118,12 @@ impl std::fmt::Display for Damage {
                 write!(f, "part {part} of its log is broken or gone, and what was acknowledged with it")
             }
             (_, _, Lost::Acknowledged) => {
-                write!(f, "part {part} of its log is broken, and {many} behind it are lost, ")?;
-                write!(f, "although they had been acknowledged")
+                let they = if *commits == 1 { "it" } else { "they" };
+                write!(f, "part {part} of its log is broken, and {many} behind it {are} lost, ")?;
+                write!(f, "although {they} had been acknowledged")
             }
             (_, _, Lost::Unknown) => {
-                write!(f, "part {part} of its log is broken, and {many} behind it are lost")
+                write!(f, "part {part} of its log is broken, and {many} behind it {are} lost")
             }
         }
     }

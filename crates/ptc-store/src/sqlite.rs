@@ -48,6 +48,7 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
     create(path).map_err(|error| unreachable(error.to_string()))?;
     trusted(path).map_err(|problem| StoreError::Untrusted { place: place.to_owned(), problem })?;
     whole(path, place)?;
+    let has_log = wal.is_there();
     let mut sqlite = plain(path).map_err(|error| unreachable(error.to_string()))?;
     sqlite.busy_handler(Some(wait_for_turn)).map_err(|error| fault(&error).at(place, "open"))?;
     let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
@@ -65,7 +66,7 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
     sqlite
         .query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
         .map_err(|error| fault(&error).at(place, "open"))?;
-    let open = wal.opened().map_err(unreachable)?;
+    let open = wal.opened(has_log).map_err(unreachable)?;
     Ok(SqliteConnection { sqlite, _open: Some(open), broken: false })
 }
 

@@ -114,21 +114,24 @@ impl Wal {
         self.files.check(&self.path)
     }
 
+    /// Whether something is in the log.
+    pub fn is_there(&self) -> bool {
+        std::fs::metadata(self.log()).is_ok_and(|log| log.len() > 0)
+    }
+
     /// Notes that a connection has opened the file, and finds the log again. It is another one if the last connection was
-    /// closed since.
-    pub fn opened(self: &Arc<Self>) -> Result<OpenFile, String> {
+    /// closed since. `found` says whether there was one before the connection came ([`Wal::is_there`]).
+    pub fn opened(self: &Arc<Self>, found: bool) -> Result<OpenFile, String> {
         self.files.opened(&self.path)?;
         let opened = OpenFile(self.clone());
         let log = self.log();
-        let found = id(&log).ok_or("its log is gone")?;
+        let now = id(&log).ok_or("its log is gone")?;
         let mut synced = locked(&self.synced);
-        if synced.file.as_ref().is_none_or(|(open, _)| *open != found) {
+        if synced.file.as_ref().is_none_or(|(open, _)| *open != now) {
             let file = std::fs::OpenOptions::new().read(true).write(true).open(&log);
-            synced.file = Some((found, file.map_err(|error| error.to_string())?));
+            synced.file = Some((now, file.map_err(|error| error.to_string())?));
         }
-        if !std::mem::replace(&mut synced.settled, true)
-            && std::fs::metadata(&log).is_ok_and(|log| log.len() > 0)
-        {
+        if !std::mem::replace(&mut synced.settled, true) && found {
             // Whoever left it may have failed to sync it. One that others use is left to them.
             let _ = self.begin_log_anew();
         }

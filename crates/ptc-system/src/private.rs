@@ -44,6 +44,24 @@ pub fn append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Gives a file a name that no file has.
+pub fn rename_new(file: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use nix::errno::Errno;
+        use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+        match renameat2(AT_FDCWD, file, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+            // File systems that know nothing of it.
+            Err(Errno::EINVAL | Errno::ENOSYS) => {}
+            renamed => return renamed.map_err(io::Error::from),
+        }
+    }
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    std::fs::rename(file, to)
+}
+
 /// Writes a file so that readers find either the old or the new one, never half of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |beside| {

@@ -229,7 +229,7 @@ fn check(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::
             said(&format!("{place}: {torn}"))?;
         }
         Some(damage) if damage.is_total() => {
-            said(&format!("{place}: {damage}. {BEGIN_ANEW}"))?;
+            said(&format!("{place}: {damage}; {BEGIN_ANEW}"))?;
             return Ok(Outcome::Failed);
         }
         Some(damage) if !accept_loss => {
