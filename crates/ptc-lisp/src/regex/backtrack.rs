@@ -198,8 +198,12 @@ impl<'a> BacktrackState<'a> {
             }
             PatternOp::Jump(target) => Some((*target, at)),
             PatternOp::Save(slot) => {
-                self.push(ChoicePoint::Slot { slot: *slot, old: self.slots[*slot] })?;
-                self.slots[*slot] = at;
+                self.set_slot(*slot, at)?;
+                Some((op + 1, at))
+            }
+            PatternOp::Close { group, begun } => {
+                self.set_slot(2 * group, self.slots[*begun])?;
+                self.set_slot(2 * group + 1, at)?;
                 Some((op + 1, at))
             }
             PatternOp::Assert(place) => self.stands(*place, at).then_some((op + 1, at)),
@@ -246,6 +250,12 @@ impl<'a> BacktrackState<'a> {
             }
             PatternOp::Match | PatternOp::Done => None,
         })
+    }
+
+    fn set_slot(&mut self, slot: usize, at: usize) -> Result<(), TooComplex> {
+        self.push(ChoicePoint::Slot { slot, old: self.slots[slot] })?;
+        self.slots[slot] = at;
+        Ok(())
     }
 
     fn set_counter(&mut self, counter: usize, new: Counter) -> Result<(), TooComplex> {
@@ -382,7 +392,7 @@ impl<'a> BacktrackState<'a> {
             Assert::SearchStart => at == self.previous,
             Assert::LastLineEnd { unix } => at == len || (self.line_end(at, unix) && self.ends_with_line(at)),
             Assert::LineEnd { unix } => at == len || self.line_end(at, unix),
-            Assert::LineStart { unix } => at == 0 || (at < len && self.after_line_end(at, unix)),
+            Assert::LineStart { unix } => at < len && (at == 0 || self.after_line_end(at, unix)),
             Assert::Word { negate } => {
                 let word = |c: Option<char>| c.is_some_and(is_word);
                 (word(self.char_before(at)) != word(self.char_at(at))) != negate

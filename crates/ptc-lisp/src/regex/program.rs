@@ -13,6 +13,8 @@ pub(super) struct Program {
     pub(super) counters: usize,
     /// Which bytes a match can begin with; `None` if it can be empty or begin with anything.
     pub(super) first: Option<Box<[bool; 256]>>,
+    /// Groups with a reference to themselves in them, which means what they held when they last ended.
+    within_themselves: Vec<usize>,
 }
 
 /// An instruction.
@@ -31,6 +33,11 @@ pub(super) enum PatternOp {
     Split(usize, usize),
     Jump(usize),
     Save(usize),
+    /// The end of a group that refers to itself: where it began, which a slot of its own has, counts from here on.
+    Close {
+        group: usize,
+        begun: usize,
+    },
     Assert(Assert),
     Backref(usize, Case),
     /// Sets a loop's counter to zero.
@@ -79,7 +86,14 @@ impl One {
 
 impl Program {
     pub(super) fn new(node: &PatternNode, groups: usize) -> Program {
-        let mut program = Program { ops: Vec::new(), slots: 2 * (groups + 1), counters: 0, first: None };
+        let mut program = Program {
+            ops: Vec::new(),
+            slots: 2 * (groups + 1),
+            counters: 0,
+            first: None,
+            within_themselves: Vec::new(),
+        };
+        referred_within(node, &mut Vec::new(), &mut program.within_themselves);
         program.emit(node);
         program.ops.push(PatternOp::Match);
         let mut first = Box::new([false; 256]);
@@ -91,7 +105,8 @@ impl Program {
 
     pub(super) fn bytes(&self) -> usize {
         let first = self.first.as_ref().map_or(0, |first| size_of_val(&**first));
-        size_of::<Program>() + self.ops.len() * size_of::<PatternOp>() + first
+        let within = size_of_val(self.within_themselves.as_slice());
+        size_of::<Program>() + self.ops.len() * size_of::<PatternOp>() + first + within
     }
 
     fn emit(&mut self, node: &PatternNode) {
@@ -103,6 +118,14 @@ impl Program {
             PatternNode::Alt(nodes) => self.emit_alternatives(nodes),
             PatternNode::Repeat { node, min, max, mode } => self.emit_repeat(node, *min, *max, *mode),
             PatternNode::Group { index, node } => {
+                if self.within_themselves.contains(index) {
+                    let begun = self.slots;
+                    self.slots += 1;
+                    self.ops.push(PatternOp::Save(begun));
+                    self.emit(node);
+                    self.ops.push(PatternOp::Close { group: *index, begun });
+                    return;
+                }
                 self.ops.push(PatternOp::Save(2 * index));
                 self.emit(node);
                 self.ops.push(PatternOp::Save(2 * index + 1));
@@ -169,6 +192,29 @@ impl Program {
         self.ops.push(PatternOp::Jump(test));
         let exit = self.ops.len();
         self.ops[test] = PatternOp::LoopTest { counter, min, max, lazy: mode == Mode::Lazy, exit };
+    }
+}
+
+/// Finds the groups that hold references to themselves; `open` are those around the node.
+fn referred_within(node: &PatternNode, open: &mut Vec<usize>, found: &mut Vec<usize>) {
+    match node {
+        PatternNode::Group { index, node } => {
+            open.push(*index);
+            referred_within(node, open, found);
+            open.pop();
+        }
+        PatternNode::Backref { group, .. } => {
+            if open.contains(group) && !found.contains(group) {
+                found.push(*group);
+            }
+        }
+        PatternNode::Concat(nodes) | PatternNode::Alt(nodes) => {
+            nodes.iter().for_each(|node| referred_within(node, open, found));
+        }
+        PatternNode::Repeat { node, .. } | PatternNode::Atomic(node) | PatternNode::Look { node, .. } => {
+            referred_within(node, open, found);
+        }
+        PatternNode::Empty | PatternNode::Char(_) | PatternNode::Set(_) | PatternNode::Assert(_) => {}
     }
 }
 

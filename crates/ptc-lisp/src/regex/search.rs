@@ -293,10 +293,12 @@ impl<'a> Search<'a> {
 
 /// Whether line anchors mean more in this text than the linear engine knows: lines may also end with
 /// U+0085, U+2028 or U+2029, `$` also stands before a line end that ends the text, and `(?m)^` does not
-/// stand after it.
+/// stand after it, nor in an empty text.
 fn means_more(matcher: &Matcher, text: &str) -> bool {
     let traits = matcher.traits;
     const RARE: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-    ((traits.last_line_end || traits.line_start) && text.ends_with(['\n', '\r', RARE[0], RARE[1], RARE[2]]))
+    (traits.line_start && text.is_empty())
+        || ((traits.last_line_end || traits.line_start)
+            && text.ends_with(['\n', '\r', RARE[0], RARE[1], RARE[2]]))
         || (traits.lines && !text.is_ascii() && text.contains(RARE))
 }
