@@ -294,3 +294,16 @@ small
 
 ;; == keywords of long names that nothing holds => memory_exceeded
 (let [long (apply str (repeat 1000 "n"))] (loop [i 0] (keyword (str long i)) (recur (inc i))))
+
+;; == what is left of a text => memory_exceeded
+(first (drop 2 (.repeat "a" 8000000)))
+
+;; == what is left of a map, again and again => memory_exceeded
+(let [m (zipmap (range 5000) (range))] (count (mapv (fn [_] (drop 2 m)) (range 4000))))
+
+;; == what is left of a sorted map behind a condition => memory_exceeded
+(let [m (into (sorted-map) (zipmap (range 5000) (range)))]
+  (count (mapv (fn [_] (drop-while (fn [[k _]] (< k 2)) m)) (range 4000))))
+
+;; == what is left of a text behind a condition => memory_exceeded
+(let [t (.repeat "ab" 20000)] (count (mapv (fn [_] (drop-while #{"a"} t)) (range 4000))))

@@ -351,14 +351,18 @@ impl Heap {
             },
             _ => {
                 let Some(items) = Items::over(value) else { return Err(not_seqable(value).into()) };
-                if !matches!(items, Items::Slice(..)) {
-                    let count = items.len_hint().unwrap_or_else(|| value.as_str().map_or(0, str::len));
-                    self.work(count)?;
-                    self.reserve_values(count.saturating_mul(2))?;
-                }
-                items.into_seq().map_err(pending)
+                self.rest_of_walk(items)
             }
         }
+    }
+
+    /// What is left of a walk as a sequence, nil if nothing is. Texts, maps and sets have no such form: what is left of
+    /// them is copied, however little of it anybody will look at.
+    pub fn rest_of_walk(&mut self, walk: Items) -> Res {
+        let (count, bytes) = walk.copied_by_seq();
+        self.work(count)?;
+        self.reserve(bytes)?;
+        walk.into_seq().map_err(pending)
     }
 
     /// Makes sure no lazy sequence hides inside `value`: call it before a deep walk.

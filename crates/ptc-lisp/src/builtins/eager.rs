@@ -150,7 +150,7 @@ fn drop_items(heap: &mut Heap, args: &mut [Value]) -> Res {
                     return Ok(empty_seq());
                 }
             }
-            let left = walk.into_seq().map_err(crate::signal::pending)?;
+            let left = heap.rest_of_walk(walk)?;
             Ok(if left.is_nil() { empty_seq() } else { left })
         }
     }

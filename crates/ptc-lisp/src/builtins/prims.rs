@@ -83,7 +83,7 @@ fn iter_rest(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Value::Iter(items) = &args[0] else { return illegal("expected an iterator") };
     let rest = items.borrow().clone();
     heap.work(rest.len_hint().unwrap_or(1) / 8 + 1)?;
-    rest.into_seq().map_err(pending)
+    heap.rest_of_walk(rest)
 }
 
 fn is_end(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
-use super::text::{Text, first_character};
+use super::text::{Text, char_count, first_character};
 use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
@@ -146,8 +146,28 @@ impl Items {
         })
     }
 
-    /// What is left as a sequence, nil if nothing is. Copies only what has no sequence form yet.
-    pub fn into_seq(mut self) -> Result<Value, PendingSeq> {
+    /// How many items [`Items::into_seq`] copies, and about how many bytes they take.
+    pub(crate) fn copied_by_seq(&self) -> (usize, usize) {
+        /// An entry of a map is a vector of its own.
+        const ENTRY: usize = size_of::<Value>() + size_of::<VecObj>() + 64;
+        let (count, each) = match self {
+            Items::Text(text, at) => {
+                (char_count(text.as_str().get(*at..).unwrap_or_default()), size_of::<Value>())
+            }
+            // Slots may be empty, so how many are left is not known.
+            Items::Map(body, _) => (body.len(), ENTRY),
+            Items::Set(body, _) => (body.table.len(), size_of::<Value>()),
+            Items::Sorted(body, at) => {
+                (body.entries.len().saturating_sub(*at), if body.is_set { size_of::<Value>() } else { ENTRY })
+            }
+            Items::Empty | Items::Slice(..) | Items::Part(..) | Items::Range(_) | Items::Chain(_) => (0, 0),
+        };
+        (count, count.saturating_mul(each))
+    }
+
+    /// What is left as a sequence, nil if nothing is. Copies only what has no sequence form yet: who calls it has charged
+    /// for that ([`crate::heap::Heap::rest_of_walk`]).
+    pub(crate) fn into_seq(mut self) -> Result<Value, PendingSeq> {
         match self {
             Items::Slice(items, offset) if offset < items.items.len() => {
                 return Ok(SeqObj::tail(items, offset, false));
@@ -157,7 +177,7 @@ impl Items {
             Items::Chain(value @ Value::Cons(_)) => return Ok(value),
             _ => {}
         }
-        let mut items = Vec::with_capacity(self.len_hint().unwrap_or(0));
+        let mut items = Vec::with_capacity(self.copied_by_seq().0);
         let mut chain = None;
         while let Some(item) = self.next()? {
             items.push(item);
