@@ -307,3 +307,9 @@ small
 
 ;; == what is left of a text behind a condition => memory_exceeded
 (let [t (.repeat "ab" 20000)] (count (mapv (fn [_] (drop-while #{"a"} t)) (range 4000))))
+
+;; == a long keyword in lower case, again and again => memory_exceeded
+(let [k (keyword (.repeat "k" 300000))] (mapv (fn [_] (clojure.string/lower-case k)) (range 3000)))
+
+;; == a long symbol in upper case, again and again => memory_exceeded
+(let [s (symbol (.repeat "k" 300000))] (mapv (fn [_] (clojure.string/upper-case s)) (range 3000)))

@@ -139,3 +139,15 @@
 
 ;; == groups that are cleared at every character => fuel_exceeded
 (re-find (re-pattern (str "xy" (.repeat "()" 4900))) (.repeat "x" 1000000))
+
+;; == groups in look-ahead that are longer than the match => fuel_exceeded
+(count (re-seq #"(?=(a*))a" (.repeat "a" 40000)))
+
+;; == the same for a replacement by a function => fuel_exceeded
+(clojure.string/replace (.repeat "a" 40000) #"(?=(a*))a" first)
+
+;; == the same for a split that keeps groups => fuel_exceeded
+(split (.repeat "a" 40000) #"(?=(a*))a")
+
+;; == the same for one group that is taken out => fuel_exceeded
+(let [t (.repeat "a" 400000)] (mapv (fn [_] (extract #"(?=(a*))a" t)) (range 3000)))

@@ -220,3 +220,38 @@
 ;; == Levenshtein by recursion => fuel_exceeded
 (defn lev [a b] (cond (empty? a) (count b) (empty? b) (count a) :else (min (inc (lev (rest a) b)) (inc (lev a (rest b))) (lev (rest a) (rest b)))))
 (lev (apply str (repeat 100 "a")) (apply str (repeat 100 "b")))
+
+;; == look-ahead with very many groups that hold all of the text => memory_exceeded
+(let [look (str "(?=" (apply str (repeat 95 "(")) "a*" (apply str (repeat 95 ")")) ")")]
+  (count (re-find (re-pattern (apply str (repeat 45 look))) (.repeat "a" 100000))))
+
+;; == the group of one match, again and again => memory_exceeded
+(let [m (re-matcher #"a*" (.repeat "a" 1000000))] (.find m) (mapv (fn [_] (.group m)) (range 3000)))
+
+;; == the groups of one match, again and again => memory_exceeded
+(let [m (re-matcher #"(a*)" (.repeat "a" 1000000))] (.find m) (mapv (fn [_] (re-groups m)) (range 3000)))
+
+;; == the text of a pattern, again and again => memory_exceeded
+(let [r (re-pattern (.repeat "a" 9000))] (mapv (fn [_] (.pattern r)) (range 30000)))
+
+;; == the message of one exception, again and again => memory_exceeded
+(let [e (ex-info (.repeat "a" 600000) {})] (mapv (fn [_] (ex-message e)) (range 3000)))
+
+;; == one exception as data, again and again => memory_exceeded
+(let [e (ex-info (.repeat "a" 300000) {})] (mapv (fn [_] (Throwable->map e)) (range 3000)))
+
+;; == quotes around text that ends quotes => memory_exceeded
+(let [t (.repeat "\\E" 600000)] (mapv (fn [_] (Pattern/quote t)) (range 10)))
+
+;; == lines of nothing => memory_exceeded
+(.lines (.repeat "\n" 2000000))
+
+;; == a search for what is longer than the text => value 60
+(let [s (.repeat "ab " 2000000)]
+  (count (filter neg? (mapv (fn [_] (.indexOf "a.b.c" s)) (range 60)))))
+
+;; == a search for what is as long as the text => fuel_exceeded
+(let [s (.repeat "ab " 300000) t (str s "c")] (dotimes [_ 1000] (clojure.string/index-of t (str s "d"))))
+
+;; == an order of texts that begin alike => fuel_exceeded
+(let [s (.repeat "ab " 300000)] (dotimes [_ 1000] (.compareTo (str s "c") (str s "d"))))

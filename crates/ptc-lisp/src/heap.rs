@@ -360,8 +360,8 @@ impl Heap {
     /// them is copied, however little of it anybody will look at.
     pub fn rest_of_walk(&mut self, walk: Items) -> Res {
         let (count, bytes) = walk.copied_by_seq();
-        self.work(count)?;
         self.reserve(bytes)?;
+        self.work(count)?;
         walk.into_seq().map_err(pending)
     }
 

@@ -176,15 +176,22 @@ fn ex_data(_: &mut Heap, args: &mut [Value]) -> Res {
     })
 }
 
-fn message_of(ex: &ExObj) -> Value {
-    if ex.error.message.is_empty() { Value::Nil } else { Value::str(&ex.error.message) }
+/// A copy of the message: an exception may live long, and be asked again and again.
+fn message_of(heap: &mut Heap, ex: &ExObj) -> Res {
+    let message = &ex.error.message;
+    if message.is_empty() {
+        return Ok(Value::Nil);
+    }
+    heap.work(message.len() / 8)?;
+    heap.reserve(message.len())?;
+    Ok(Value::str(message))
 }
 
-fn ex_message(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(match &args[0] {
-        Value::Ex(ex) => message_of(ex),
-        _ => Value::Nil,
-    })
+fn ex_message(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match &args[0] {
+        Value::Ex(ex) => message_of(heap, ex),
+        _ => Ok(Value::Nil),
+    }
 }
 
 fn ex_cause(_: &mut Heap, args: &mut [Value]) -> Res {
@@ -209,7 +216,7 @@ fn throwable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
         heap.allocated(BODY);
         let mut link = Map::default();
         link.insert(heap.keyword("type"), Value::Sym(heap.intern(ex.class)));
-        link.insert(heap.keyword("message"), message_of(&ex));
+        link.insert(heap.keyword("message"), message_of(heap, &ex)?);
         if !ex.data.is_nil() {
             link.insert(heap.keyword("data"), ex.data.clone());
         }
@@ -222,7 +229,7 @@ fn throwable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut table = Map::default();
     table.insert(heap.keyword("via"), Value::vector(via));
     table.insert(heap.keyword("trace"), Value::vector(Vec::new()));
-    table.insert(heap.keyword("cause"), message_of(&ex));
+    table.insert(heap.keyword("cause"), message_of(heap, &ex)?);
     if !ex.data.is_nil() {
         table.insert(heap.keyword("data"), ex.data.clone());
     }

@@ -357,13 +357,17 @@ impl VarFacts {
             pairs.push((heap.keyword("arglists"), Value::list(lists)));
         }
         if let Some(doc) = &self.doc {
+            heap.reserve(doc.len())?;
             pairs.push((heap.keyword("doc"), Value::str(doc)));
         }
         for (key, kind) in &self.marks {
             let value = match kind {
                 FormKind::Bool(flag) => Value::Bool(*flag),
                 FormKind::Symbol(tag) => Value::Sym(heap.intern(tag)),
-                FormKind::Str(text) => Value::str(text),
+                FormKind::Str(text) => {
+                    heap.reserve(text.len())?;
+                    Value::str(text)
+                }
                 _ => Value::Nil,
             };
             pairs.push((heap.keyword(key), value));

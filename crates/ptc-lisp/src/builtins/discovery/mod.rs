@@ -235,7 +235,8 @@ fn about(heap: &mut Heap, entry: &Entry) -> Value {
         ("doc", entry.doc()),
         ("arglists", entry.params()),
     ];
-    heap.allocated(96 + pairs.len() * 2 * size_of::<Value>());
+    let texts: usize = pairs.iter().map(|(_, text)| text.len()).sum();
+    heap.allocated(96 + texts + pairs.len() * 2 * size_of::<Value>());
     Value::map_of(pairs.map(|(key, value)| (heap.keyword(key), Value::str(value))))
 }
 

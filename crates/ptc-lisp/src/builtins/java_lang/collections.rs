@@ -1,5 +1,6 @@
 //! The methods of collections and map entries, and those that strings share with them.
 
+use super::super::strings::find_text;
 use super::super::{Builtin, java_time, lookup, native};
 use super::{delegate, no_method, strings};
 use crate::heap::Heap;
@@ -237,8 +238,7 @@ fn contains(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Str(text) => {
             let wanted = strings::text_or_char(args, 1)?;
-            heap.work(1 + text.byte_len() / 8)?;
-            Ok(text.as_str().contains(wanted.as_str()).into())
+            Ok(find_text(heap, text.as_str(), wanted.as_str())?.is_some().into())
         }
         Value::Set(_) => delegate(heap, "clojure.core/contains?", args),
         Value::Sorted(body) if body.is_set => delegate(heap, "clojure.core/contains?", args),

@@ -49,8 +49,11 @@ pub(super) static TABLE: &[Builtin] = &[
         "DecimalFormat.",
         "[] [pattern]",
         |heap, args| {
-            let pattern =
-                if args.is_empty() { Value::str("#,##0.###") } else { Value::str(args::text(args, 0)?) };
+            let pattern = if args.is_empty() {
+                Value::str("#,##0.###")
+            } else {
+                args::text(args, 0).map(|_| args[0].clone())?
+            };
             let text = pattern.as_str().unwrap_or_default();
             heap.work(1 + text.len())?;
             Pattern::parse(text)?;

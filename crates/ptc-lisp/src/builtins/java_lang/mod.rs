@@ -24,6 +24,7 @@ mod system;
 
 pub(super) use big_decimal::of_number as bigdec;
 pub(super) use decimal_format::format_number;
+pub(super) use strings::made;
 
 use super::{Builtin, Run, registry};
 use crate::error::{Error, ErrorKind};

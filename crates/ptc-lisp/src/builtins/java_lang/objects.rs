@@ -6,7 +6,7 @@ use num_traits::ToPrimitive;
 use super::super::classes::full_name;
 use super::super::{Builtin, args, native, shown};
 use super::numbers::{integer_text, sign};
-use super::strings::text_distance;
+use super::strings::{made, text_distance};
 use super::{delegate, no_method};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -102,6 +102,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "[class]",
         |heap, args| match &args[0] {
             Value::Type(name) => {
+                made(heap, heap.names.text(*name).len())?;
                 let full = heap.names.text(*name);
                 Ok(full.rsplit(['.', '$']).next().unwrap_or(full).into())
             }
@@ -240,7 +241,7 @@ pub(super) fn hash_code(heap: &mut Heap, value: &Value) -> Res<i32> {
 fn compare_to(heap: &mut Heap, args: &mut [Value]) -> Res {
     match (&args[0], &args[1]) {
         (Value::Nil, _) => Err(no_method(args, "any value but nil")),
-        (Value::Str(a), Value::Str(b)) => Ok(text_distance(a.as_str(), b.as_str()).into()),
+        (Value::Str(a), Value::Str(b)) => Ok(text_distance(heap, a.as_str(), b.as_str())?.into()),
         (Value::Time(a), Value::Time(b)) => date_distance(a, b).map_or_else(
             || a.compare(b).map(sign).ok_or_else(|| a.mismatch(b).into()),
             |distance| Ok(distance.into()),
@@ -283,7 +284,10 @@ fn date_distance(a: &Time, b: &Time) -> Option<i64> {
 
 fn get_name(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Type(name) => Ok(full_name(heap.names.text(*name)).into()),
+        Value::Type(name) => {
+            made(heap, heap.names.text(*name).len())?;
+            Ok(full_name(heap.names.text(*name)).into())
+        }
         Value::Kw(_) | Value::Sym(_) => delegate(heap, "clojure.core/name", args),
         _ => Err(no_method(args, "a class, keyword or symbol")),
     }

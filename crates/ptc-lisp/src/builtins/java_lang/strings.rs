@@ -1,6 +1,6 @@
 //! The methods of strings. Positions count characters, which are code points.
 
-use super::super::strings::is_white;
+use super::super::strings::{by_text, find_last_text, find_text, is_white};
 use super::super::{Builtin, args, native, regexes};
 use super::characters::character;
 use super::positions::{byte_at, clamped_byte_at};
@@ -9,6 +9,9 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::text::{char_count, char_index, characters};
 use crate::value::{Text, Value};
+
+/// What a line that is long enough for the heap takes beside its text.
+const LINE: usize = 40;
 
 /// Methods that cut something off a string: name, cut, doc, example.
 macro_rules! cuts {
@@ -172,6 +175,8 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let text = receiver(args)?;
             made(heap, text.len())?;
+            let count = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+            heap.reserve(count.saturating_mul(size_of::<Value>() + LINE))?;
             Ok(Value::seq(text.lines().map(Value::from).collect()))
         },
         "The lines of a string as a sequence.",
@@ -264,14 +269,17 @@ fn with_pattern(heap: &mut Heap, args: &[Value], name: &str) -> Res {
 }
 
 /// Charges for a text of so many bytes that is about to be made.
-pub(super) fn made(heap: &mut Heap, bytes: usize) -> Res<()> {
+pub(in super::super) fn made(heap: &mut Heap, bytes: usize) -> Res<()> {
     heap.work(1 + bytes / 8)?;
     heap.reserve(bytes)
 }
 
 fn changed(heap: &mut Heap, args: &mut [Value], change: fn(&str) -> String) -> Res {
     made(heap, receiver(args)?.len())?;
-    Ok(change(receiver(args)?).into())
+    let new = change(receiver(args)?);
+    // A letter may become three.
+    heap.allocated(new.len().saturating_sub(receiver(args)?.len()));
+    Ok(new.into())
 }
 
 /// Both cases folded away, character by character as Java does it.
@@ -292,16 +300,24 @@ fn alone(mut changed: impl Iterator<Item = char>) -> Option<char> {
 pub(super) fn compare_ignoring_case(heap: &mut Heap, args: &[Value]) -> Res<i64> {
     let (a, b) = (args::text(args, 0)?, args::text(args, 1)?);
     made(heap, a.len() + b.len())?;
-    Ok(text_distance(&folded(a), &folded(b)))
+    text_distance(heap, &folded(a), &folded(b))
 }
 
 /// `compareTo`: the difference of the first units that differ, else of the lengths.
-pub(super) fn text_distance(a: &str, b: &str) -> i64 {
-    let different = a.encode_utf16().zip(b.encode_utf16()).find(|(x, y)| x != y);
-    match different {
-        Some((x, y)) => i64::from(x) - i64::from(y),
-        None => a.encode_utf16().count() as i64 - b.encode_utf16().count() as i64,
+pub(super) fn text_distance(heap: &mut Heap, a: &str, b: &str) -> Res<i64> {
+    let mut same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    heap.work(1 + same / 8)?;
+    while !a.is_char_boundary(same) {
+        same -= 1;
     }
+    let (a, b) = (&a[same..], &b[same..]);
+    let different = a.encode_utf16().zip(b.encode_utf16()).find(|(x, y)| x != y);
+    if let Some((x, y)) = different {
+        return Ok(i64::from(x) - i64::from(y));
+    }
+    // One of them has ended.
+    heap.work((a.len() + b.len()) / 8)?;
+    Ok(a.encode_utf16().count() as i64 - b.encode_utf16().count() as i64)
 }
 
 fn is_blank(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -339,9 +355,10 @@ fn substring(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(part.into())
 }
 
-fn starts_with(_: &mut Heap, args: &mut [Value]) -> Res {
+fn starts_with(heap: &mut Heap, args: &mut [Value]) -> Res {
     let text = receiver(args)?;
     let prefix = args::text(args, 1)?;
+    heap.work(1 + prefix.len() / 8)?;
     if args.len() == 2 {
         return Ok(text.starts_with(prefix).into());
     }
@@ -350,17 +367,15 @@ fn starts_with(_: &mut Heap, args: &mut [Value]) -> Res {
     Ok((inside && text[byte_at(text, from)?..].starts_with(prefix)).into())
 }
 
-fn ends_with(_: &mut Heap, args: &mut [Value]) -> Res {
+fn ends_with(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.work(1 + args::text(args, 1)?.len() / 8)?;
     Ok(receiver(args)?.ends_with(args::text(args, 1)?).into())
 }
 
 fn replace(heap: &mut Heap, args: &mut [Value]) -> Res {
     let text = receiver(args)?;
     let (target, replacement) = (text_or_char(args, 1)?, text_or_char(args, 2)?);
-    heap.work(1 + text.len() / 8)?;
-    let found = text.matches(target.as_str()).count();
-    made(heap, text.len() + found * replacement.byte_len())?;
-    Ok(text.replace(target.as_str(), replacement.as_str()).into())
+    by_text(heap, &args[0], text, target.as_str(), replacement.as_str(), false)
 }
 
 fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -382,9 +397,8 @@ fn repeat(heap: &mut Heap, args: &mut [Value]) -> Res {
 pub(super) fn index_of(heap: &mut Heap, args: &[Value]) -> Res {
     let text = receiver(args)?;
     let wanted = text_or_char(args, 1)?;
-    heap.work(1 + text.len() / 8)?;
     let from = if args.len() > 2 { clamped_byte_at(text, whole(args, 2)?) } else { 0 };
-    let found = text[from..].find(wanted.as_str());
+    let found = find_text(heap, &text[from..], wanted.as_str())?;
     Ok(found.map_or(Value::Int(-1), |at| Value::from(char_index(text, from + at))))
 }
 
@@ -392,12 +406,12 @@ pub(super) fn index_of(heap: &mut Heap, args: &[Value]) -> Res {
 pub(super) fn last_index_of(heap: &mut Heap, args: &[Value]) -> Res {
     let text = receiver(args)?;
     let wanted = text_or_char(args, 1)?;
-    heap.work(1 + text.len() / 8)?;
     let end = match args.len() {
         2 => text.len(),
         _ if whole(args, 2)? < 0 => return Ok(Value::Int(-1)),
         _ => (clamped_byte_at(text, whole(args, 2)?) + wanted.byte_len()).min(text.len()),
     };
     let part = text.get(..end).unwrap_or(text);
-    Ok(part.rfind(wanted.as_str()).map_or(Value::Int(-1), |at| Value::from(char_index(text, at))))
+    let found = find_last_text(heap, part, wanted.as_str())?;
+    Ok(found.map_or(Value::Int(-1), |at| Value::from(char_index(text, at))))
 }

@@ -1,7 +1,8 @@
 //! `Pattern`: other names for the functions on regular expressions.
 
-use super::super::java_lang::{delegate, no_method};
+use super::super::java_lang::{delegate, made, no_method};
 use super::super::{Builtin, args, native, regexes};
+use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 
@@ -18,7 +19,9 @@ pub(super) static TABLE: &[Builtin] = &[
         "[text]",
         |heap, args| {
             let text = args::text(args, 0)?;
-            heap.reserve(text.len() + 4)?;
+            let ends = text.matches("\\E").count();
+            // What stands between the quotes is made first, and copied.
+            made(heap, 2 * (text.len() + 5 * ends + 4))?;
             Ok(format!("\\Q{}\\E", text.replace("\\E", "\\E\\\\E\\Q")).into())
         },
         "The regex that matches a text as it stands.",
@@ -48,15 +51,18 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".pattern",
         "[pattern]",
-        |_, args| source(args),
+        source,
         "The text of a pattern.",
         &[(r##"(.pattern #"a+")"##, r#""a+""#)],
     ),
 ];
 
-fn source(args: &[Value]) -> Res {
+fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Regex(body) => Ok(body.source.as_str().into()),
+        Value::Regex(body) => {
+            made(heap, body.source.len())?;
+            Ok(body.source.as_str().into())
+        }
         _ => Err(no_method(args, "a pattern")),
     }
 }

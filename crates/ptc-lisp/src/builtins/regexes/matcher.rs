@@ -28,12 +28,13 @@ pub(super) fn make(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 /// A matcher argument.
-fn state(args: &[Value]) -> Res<MatcherState> {
+fn state(heap: &mut Heap, args: &[Value]) -> Res<MatcherState> {
     if let Some(Value::Cell(cell)) = args.first()
         && cell.kind == CellKind::Matcher
         && let Value::Vec(fields) = &cell.state.borrow().value
         && let [Value::Regex(regex), text, last, Value::Vec(groups)] = fields.items.as_slice()
     {
+        heap.work(groups.items.len() / 8)?;
         let groups = groups.items.iter().map(span_of).collect();
         return Ok(MatcherState { regex: regex.clone(), text: text.clone(), last: span_of(last), groups });
     }
@@ -98,9 +99,12 @@ fn no_match() -> Error {
     Error::new(ErrorKind::Runtime, "the matcher has no match").hint("call re-find on the matcher first")
 }
 
+/// What a matcher takes for the span of a group.
+const SPAN: usize = 64;
+
 /// Searches on and keeps the result; the match as `re-find` shows it.
 fn advance(heap: &mut Heap, args: &[Value], whole: bool) -> Res {
-    let mut state = state(args)?;
+    let mut state = state(heap, args)?;
     let regex = state.regex.clone();
     let count = regex.matcher.groups();
     let text = state.text.clone();
@@ -113,6 +117,7 @@ fn advance(heap: &mut Heap, args: &[Value], whole: bool) -> Res {
     if found {
         state.last = search.group(0);
     }
+    heap.allocated(state.groups.len() * SPAN);
     if let Value::Cell(cell) = &args[0] {
         cell.state.borrow_mut().value = state.value();
     }
@@ -132,33 +137,36 @@ pub(in super::super) fn matches_whole(heap: &mut Heap, args: &mut [Value]) -> Re
     Ok(Value::Bool(!advance(heap, args, true)?.is_nil()))
 }
 
-pub(super) fn groups(_: &mut Heap, args: &mut [Value]) -> Res {
-    let state = state(args)?;
+pub(super) fn groups(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let state = state(heap, args)?;
     if state.groups.is_empty() {
         return Err(no_match().into());
     }
+    super::take_parts(heap, state.groups.iter().cloned())?;
     let part =
         |span: &Option<MatchSpan>| span.clone().map_or(Value::Nil, |span| Value::str(&state.text()[span]));
     let mut parts: Vec<Value> = state.groups.iter().map(part).collect();
     Ok(if parts.len() == 1 { parts.remove(0) } else { Value::vector(parts) })
 }
 
-pub(super) fn group(_: &mut Heap, args: &mut [Value]) -> Res {
-    let state = state(args)?;
-    Ok(state.group(args)?.map_or(Value::Nil, |span| Value::str(&state.text()[span])))
+pub(super) fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let state = state(heap, args)?;
+    let span = state.group(args)?;
+    super::take_parts(heap, std::iter::once(span.clone()))?;
+    Ok(span.map_or(Value::Nil, |span| Value::str(&state.text()[span])))
 }
 
-pub(super) fn group_count(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(Value::from(state(args)?.regex.matcher.groups()))
+pub(super) fn group_count(heap: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::from(state(heap, args)?.regex.matcher.groups()))
 }
 
-pub(super) fn start(_: &mut Heap, args: &mut [Value]) -> Res {
-    let state = state(args)?;
+pub(super) fn start(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let state = state(heap, args)?;
     Ok(state.group(args)?.map_or(Value::Int(-1), |span| units(state.text(), span.start)))
 }
 
-pub(super) fn end(_: &mut Heap, args: &mut [Value]) -> Res {
-    let state = state(args)?;
+pub(super) fn end(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let state = state(heap, args)?;
     Ok(state.group(args)?.map_or(Value::Int(-1), |span| units(state.text(), span.end)))
 }
 

@@ -5,10 +5,11 @@ mod matcher;
 use std::rc::Rc;
 
 use super::parsing::long;
+use super::strings::string_bytes;
 use super::{Builtin, args, native, registry};
 use crate::error::Error;
 use crate::heap::Heap;
-use crate::regex::{Matcher, Search};
+use crate::regex::{MatchSpan, Matcher, Search};
 use crate::signal::{Res, Signal};
 use crate::value::{RegexObj, Shared, Stamp, Value};
 
@@ -182,10 +183,25 @@ pub(super) fn pay(heap: &mut Heap, search: &mut Search<'_>) -> Res<()> {
 /// Charges for what a search has done and for the match it found.
 pub(super) fn charge(heap: &mut Heap, search: &mut Search<'_>, groups: usize) -> Res<()> {
     pay(heap, search)?;
-    let len = search.group_text(0).map_or(0, str::len);
-    let per_group = size_of::<Value>() + if len > 14 { len } else { 0 };
-    let vector = if groups == 0 { 0 } else { 64 };
-    heap.reserve(per_group.saturating_mul(groups + 1).saturating_add(vector))
+    if search.group(0).is_none() {
+        return Ok(());
+    }
+    take_parts(heap, (0..=groups).map(|group| search.group(group)))?;
+    heap.reserve(if groups == 0 { 0 } else { 64 })
+}
+
+/// Charges for copies of parts of a text before they are made. Each counts: a group inside of look-around may be longer
+/// than the match, and many may hold the same.
+pub(super) fn take_parts(heap: &mut Heap, spans: impl Iterator<Item = Option<MatchSpan>>) -> Res<()> {
+    const COPIED_PER_UNIT: usize = 64;
+    let (mut bytes, mut copied) = (0usize, 0usize);
+    for span in spans {
+        let text = string_bytes(span.map_or(0, |span| span.len()));
+        copied = copied.saturating_add(text);
+        bytes = bytes.saturating_add(size_of::<Value>() + text);
+    }
+    heap.reserve(bytes)?;
+    heap.work(copied / COPIED_PER_UNIT)
 }
 
 fn re_find(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -249,11 +265,12 @@ fn extracted(heap: &mut Heap, args: &[Value]) -> Res<Option<String>> {
     let group = if args.len() > 2 { args::int(args, 2)? } else { 1 };
     let mut search = Search::new(&regex.matcher, text);
     let found = search.next(true);
-    charge(heap, &mut search, 0)?;
+    pay(heap, &mut search)?;
     if found?.is_none() {
         return Ok(None);
     }
     let group = usize::try_from(group).ok().filter(|group| *group <= regex.matcher.groups());
+    take_parts(heap, group.map(|group| search.group(group)).into_iter())?;
     Ok(group.and_then(|group| search.group_text(group)).map(str::to_owned))
 }
 

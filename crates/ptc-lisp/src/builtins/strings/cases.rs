@@ -1,11 +1,13 @@
 //! Upper and lower case, and reversal.
 
+use std::borrow::Cow;
+
 use super::super::args::{take, text};
 use super::{named, not_text, read, write};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
-use crate::value::text::{Short, Text, characters};
+use crate::value::text::{Short, characters};
 
 pub(super) fn upper_case(heap: &mut Heap, args: &mut [Value]) -> Res {
     change_case(
@@ -44,13 +46,16 @@ fn change_case(heap: &mut Heap, args: &mut [Value], case: &CaseChange) -> Res {
     let old = named(heap, args, 0)?;
     if !old.is_ascii() {
         write(heap, old.len())?;
-        return Ok(Value::string((case.full)(&old)));
+        let new = (case.full)(&old);
+        // A letter may become three.
+        heap.allocated(new.len().saturating_sub(old.len()));
+        return Ok(Value::string(new));
     }
     if !old.bytes().any(case.changes) {
         read(heap, old.len())?;
         return Ok(match &args[0] {
             Value::Str(text) => Value::Str(text.clone()),
-            _ => Value::str(&old),
+            _ => Value::string(old.into_owned()),
         });
     }
     write(heap, old.len())?;
@@ -61,10 +66,15 @@ fn change_case(heap: &mut Heap, args: &mut [Value], case: &CaseChange) -> Res {
         (case.ascii)(bytes);
         return Ok(Value::str(std::str::from_utf8(bytes).unwrap_or_default()));
     }
+    let copy = match old {
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
+    };
     // A string nobody else holds is changed where it stands.
-    let owned = match take(args, 0) {
-        Value::Str(Text::Long(text)) => Text::Long(text).into_string(),
-        other => named(heap, &[other], 0)?.into_owned(),
+    let owned = match (copy, take(args, 0)) {
+        (Some(text), _) => text,
+        (None, Value::Str(text)) => text.into_string(),
+        (None, _) => String::new(),
     };
     let mut bytes = owned.into_bytes();
     (case.ascii)(&mut bytes);

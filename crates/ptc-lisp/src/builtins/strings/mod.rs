@@ -21,6 +21,8 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 
+pub(super) use replacing::by_text;
+pub(super) use search::{find_last_text, find_text};
 pub(super) use splitting::pieces;
 pub(super) use trimming::is_white;
 
@@ -225,14 +227,19 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-/// The text of argument `at` for functions that also take names: a string, keyword or symbol.
-fn named<'a>(heap: &Heap, args: &'a [Value], at: usize) -> Res<Cow<'a, str>> {
-    match args.get(at) {
-        Some(Value::Str(text)) => Ok(Cow::Borrowed(text.as_str())),
-        Some(Value::Kw(name)) => Ok(Cow::Owned(format!(":{}", heap.names.text(*name)))),
-        Some(Value::Sym(name)) => Ok(Cow::Owned(heap.names.text(*name).to_owned())),
-        _ => Err(not_text(args, at).into()),
-    }
+/// The text of argument `at` for functions that also take names: a string, keyword or symbol. Of a name, which may be
+/// long, it is a copy.
+fn named<'a>(heap: &mut Heap, args: &'a [Value], at: usize) -> Res<Cow<'a, str>> {
+    let (name, before) = match args.get(at) {
+        Some(Value::Str(text)) => return Ok(Cow::Borrowed(text.as_str())),
+        Some(Value::Kw(name)) => (*name, ":"),
+        Some(Value::Sym(name)) => (*name, ""),
+        _ => return Err(not_text(args, at).into()),
+    };
+    let bytes = heap.names.text(name).len();
+    heap.work(bytes / 8)?;
+    heap.reserve(string_bytes(bytes))?;
+    Ok(Cow::Owned(format!("{before}{}", heap.names.text(name))))
 }
 
 /// The error for an argument that is not text. Collections are most often met through swapped
@@ -260,7 +267,7 @@ fn write(heap: &mut Heap, bytes: usize) -> Res<()> {
 }
 
 /// What a string of `len` bytes takes beyond its value.
-fn string_bytes(len: usize) -> usize {
+pub(super) fn string_bytes(len: usize) -> usize {
     const HEADER: usize = 40;
     if len <= crate::value::text::Short::CAPACITY { 0 } else { len + HEADER }
 }

@@ -4,7 +4,8 @@
 use super::super::args::{self, text};
 use super::super::regexes::{charge, match_value, pattern, pay};
 use super::super::registry;
-use super::{not_text, write};
+use super::search::count_text;
+use super::{not_text, string_bytes, write};
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::regex::{Matcher, Search};
@@ -82,8 +83,15 @@ fn bad_replacement(heap: &Heap, found: &Value, by: &Value) -> Error {
     Error::new(ErrorKind::Type, message)
 }
 
-fn by_text(heap: &mut Heap, value: &Value, whole: &str, part: &str, by: &str, first: bool) -> Res {
-    let count = if first { usize::from(whole.contains(part)) } else { whole.matches(part).count() };
+pub(in super::super) fn by_text(
+    heap: &mut Heap,
+    value: &Value,
+    whole: &str,
+    part: &str,
+    by: &str,
+    first: bool,
+) -> Res {
+    let count = count_text(heap, whole, part, first)?;
     let bytes = whole.len().saturating_add(count.saturating_mul(by.len()));
     if count == 0 {
         heap.work(1 + whole.len() / 8)?;
@@ -248,17 +256,17 @@ pub(super) fn re_pieces(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut search = Search::new(&regex.matcher, whole);
     let mut items = Vec::new();
     let mut from = 0;
-    heap.reserve(whole.len())?;
     while left > 0 {
         let found = search.next(true);
         charge(heap, &mut search, groups)?;
         let Some(found) = found? else { break };
-        heap.reserve_values(2)?;
+        heap.reserve(2 * size_of::<Value>() + string_bytes(found.start - from))?;
         items.push(Value::str(&whole[from..found.start]));
         items.push(match_value(&search, groups));
         from = found.end;
         left -= 1;
     }
+    heap.reserve(string_bytes(whole.len() - from))?;
     items.push(Value::str(&whole[from..]));
     Ok(Value::vector(items))
 }

@@ -7,6 +7,36 @@ use crate::signal::Res;
 use crate::value::Value;
 use crate::value::text::{byte_offset, char_count, char_index};
 
+/// Where `part` first stands in `whole`, in bytes. The searcher prepares what it looks for, however little it reads then,
+/// so both count; what is longer than the text is not in it, and nothing is prepared.
+pub(in super::super) fn find_text(heap: &mut Heap, whole: &str, part: &str) -> Res<Option<usize>> {
+    let found = if part.len() > whole.len() { None } else { whole.find(part) };
+    read(heap, searched(whole, part, found.unwrap_or(whole.len())))?;
+    Ok(found)
+}
+
+/// Where `part` last stands in `whole`, in bytes.
+pub(in super::super) fn find_last_text(heap: &mut Heap, whole: &str, part: &str) -> Res<Option<usize>> {
+    let found = if part.len() > whole.len() { None } else { whole.rfind(part) };
+    read(heap, searched(whole, part, whole.len() - found.unwrap_or(0)))?;
+    Ok(found)
+}
+
+/// How often `part` stands in `whole`, or whether it does. Whoever asks pays for `whole`.
+pub(super) fn count_text(heap: &mut Heap, whole: &str, part: &str, first: bool) -> Res<usize> {
+    heap.work(searched(whole, part, 0) / 8)?;
+    Ok(match part.len() <= whole.len() {
+        true if first => usize::from(whole.contains(part)),
+        true => whole.matches(part).count(),
+        false => 0,
+    })
+}
+
+/// The bytes that a search looks at which reads so much of `whole`.
+fn searched(whole: &str, part: &str, read: usize) -> usize {
+    if part.len() > whole.len() { 0 } else { read + part.len() }
+}
+
 pub(super) fn subs(heap: &mut Heap, args: &mut [Value]) -> Res {
     let whole = text(args, 0)?;
     read(heap, whole.len().min(1 << 20))?;
@@ -47,9 +77,7 @@ pub(super) fn includes(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     let whole = named(heap, args, 0)?;
     let part = text(args, 1)?;
-    let found = whole.find(part);
-    read(heap, found.unwrap_or(whole.len()))?;
-    Ok(Value::Bool(found.is_some()))
+    Ok(Value::Bool(find_text(heap, &whole, part)?.is_some()))
 }
 
 pub(super) fn index_of(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -60,9 +88,8 @@ pub(super) fn index_of(heap: &mut Heap, args: &mut [Value]) -> Res {
     let whole = named(heap, args, 0)?;
     let part = text(args, 1)?;
     let from = if args.len() > 2 { int(args, 2)?.max(0) } else { 0 };
-    read(heap, whole.len())?;
     let start = byte_offset(&whole, usize::try_from(from).unwrap_or(usize::MAX));
-    let found = whole[start..].find(part).map(|at| start + at);
+    let found = find_text(heap, &whole[start..], part)?.map(|at| start + at);
     Ok(found.map_or(Value::Nil, |at| Value::from(char_index(&whole, at))))
 }
 
@@ -70,14 +97,13 @@ pub(super) fn last_index_of(heap: &mut Heap, args: &mut [Value]) -> Res {
     let whole = named(heap, args, 0)?;
     let part = text(args, 1)?;
     let from = if args.len() > 2 { int(args, 2)? } else { i64::MAX };
-    read(heap, whole.len())?;
     let Ok(from) = usize::try_from(from) else { return Ok(Value::Nil) };
     // A match may start at `from` at the latest, so the text after its end does not count.
     let mut end = byte_offset(&whole, from).saturating_add(part.len()).min(whole.len());
     while !whole.is_char_boundary(end) {
         end -= 1;
     }
-    let found = whole[..end].rfind(part);
+    let found = find_last_text(heap, &whole[..end], part)?;
     Ok(found.map_or(Value::Nil, |at| Value::from(char_index(&whole, at))))
 }
 

@@ -1,7 +1,7 @@
 //! Cutting text at matches of a pattern, with Java's rules for what is left out.
 
 use super::super::args::{self, int, text};
-use super::super::regexes::pay;
+use super::super::regexes::{pay, take_parts};
 use super::search::drop_trailing_empty;
 use super::string_bytes;
 use crate::error::{Error, ErrorKind, excerpt};
@@ -66,7 +66,6 @@ pub(in super::super) fn pieces(
     let mut search = Search::new(&regex.matcher, whole);
     let mut items = Vec::new();
     let mut from = 0;
-    heap.reserve(string_bytes(whole.len()))?;
     while items.len() + 1 < most {
         let found = search.next(groups > 0);
         pay(heap, &mut search)?;
@@ -74,14 +73,18 @@ pub(in super::super) fn pieces(
         if found.is_empty() && found.start == 0 {
             continue;
         }
-        heap.reserve(size_of::<Value>() * 2 * (1 + groups))?;
+        heap.reserve(size_of::<Value>() * 2 + string_bytes(found.start - from))?;
+        take_parts(heap, (1..=groups).map(|group| search.group(group)))?;
+        heap.grow_by(&mut items, 1 + groups)?;
         items.push(Value::str(&whole[from..found.start]));
         items.extend((1..=groups).map(|group| Value::str(search.group_text(group).unwrap_or_default())));
         from = found.end;
     }
     if from == 0 && items.is_empty() {
+        heap.reserve(string_bytes(whole.len()))?;
         return Ok(vec![Value::str(whole)]);
     }
+    heap.reserve(string_bytes(whole.len() - from))?;
     items.push(Value::str(&whole[from..]));
     if limit == 0 {
         drop_trailing_empty(&mut items);
