@@ -52,10 +52,7 @@ impl Parser<'_> {
             group = longer;
             self.at += 1;
         }
-        if group > self.groups {
-            // A group that is not there never matches.
-            return PatternNode::Set(Arc::new(CharSet::new(of_ranges(&[]))));
-        }
+        // The group may come later; a loop leads back from there.
         PatternNode::Backref { group, case: self.flags.case() }
     }
 

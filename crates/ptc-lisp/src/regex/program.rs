@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::class::CharSet;
+use super::class::{CharSet, of_ranges};
 use super::node::{Assert, Case, Mode, PatternNode};
 
 /// A pattern compiled for this engine.
@@ -13,6 +13,7 @@ pub(super) struct Program {
     pub(super) counters: usize,
     /// Which bytes a match can begin with; `None` if it can be empty or begin with anything.
     pub(super) first: Option<Box<[bool; 256]>>,
+    groups: usize,
     /// Groups with a reference to themselves in them, which means what they held when they last ended.
     within_themselves: Vec<usize>,
 }
@@ -91,6 +92,7 @@ impl Program {
             slots: 2 * (groups + 1),
             counters: 0,
             first: None,
+            groups,
             within_themselves: Vec::new(),
         };
         referred_within(node, &mut Vec::new(), &mut program.within_themselves);
@@ -135,6 +137,10 @@ impl Program {
                 let behind = behind.then(|| node.width());
                 let negate = *negate;
                 self.emit_part(node, |exit| PatternOp::Look { behind, negate, exit });
+            }
+            // A group that is not there never matches.
+            PatternNode::Backref { group, .. } if *group > self.groups => {
+                self.ops.push(PatternOp::Set(Arc::new(CharSet::new(of_ranges(&[])))));
             }
             PatternNode::Backref { group, case } => self.ops.push(PatternOp::Backref(*group, *case)),
             PatternNode::Assert(place) => self.ops.push(PatternOp::Assert(*place)),
