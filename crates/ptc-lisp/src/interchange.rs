@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exact::Exact;
 use crate::heap::Heap;
 use crate::interrupt::Interrupt;
-use crate::json::{self, ReadOptions, SameKey};
+use crate::json::{self, ALLOCATION, FIELD, OBJECT, ReadOptions, SameKey};
 use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
@@ -138,17 +138,11 @@ pub struct JsonRoom {
 }
 
 impl JsonRoom {
-    /// The same for arguments of calls, which were measured before the program came to wait.
+    /// The same for arguments of calls, of which text and tree were measured before the program came to wait.
     pub(crate) fn for_arguments(self) -> JsonRoom {
         JsonRoom { tree: usize::MAX, ..self }
     }
 }
-
-/// What an allocation takes beside its bytes.
-const ALLOCATION: usize = 32;
-/// What an empty object takes, and each of its fields without the text of its key.
-const OBJECT: usize = 128;
-const FIELD: usize = 120;
 
 /// A value as JSON that has room. What JSON cannot say (functions, infinities) becomes text.
 pub fn to_json(value: &Value, names: &Names, room: JsonRoom) -> Result<Json, Unfit> {

@@ -101,3 +101,27 @@ fn what_is_looked_for_counts_as_what_is_looked_through() {
         assert_eq!(error, None, "{longer}");
     }
 }
+
+/// Small maps take many times their text as JSON; what is given to tools is bounded as results are.
+#[test]
+fn arguments_of_tools_take_no_more_memory_as_json_than_the_program_may() {
+    for (argument, fits) in [
+        ("(vec (repeat 1000 {}))", true),
+        ("(vec (repeat 8000 {}))", false),
+        ("(vec (repeat 1000 {\"a\" \"b\"}))", true),
+        ("(vec (repeat 20000 []))", false),
+        ("(.repeat \"a\" 200000)", true),
+    ] {
+        let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+        machine.set_tools(["t".to_owned()]);
+        machine.load(&format!("(tool/t {{:a {argument}}})")).expect("it compiles");
+        match machine.run(u64::MAX) {
+            Step::Calls(_) => assert!(fits, "{argument}"),
+            Step::Failed(error) => {
+                let kinds = [ErrorKind::OutputExceeded, ErrorKind::MemoryExceeded];
+                assert!(!fits && kinds.contains(&error.kind), "{argument}: {error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -547,6 +547,8 @@ impl Reader<'_> {
                 args: reader.value()?,
                 handed_out: reader.input.bool()?,
                 bytes: reader.input.small::<u32>()? as usize,
+                // The calls of a dump are handed out, or will be before there are others.
+                tree: 0,
                 discovery: false,
             })
         })?;

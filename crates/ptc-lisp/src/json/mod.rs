@@ -11,10 +11,12 @@ mod read;
 mod scan;
 mod shapes;
 mod strict;
+mod tree;
 mod write;
 
 pub use exact::{RoundedInteger, exact, numbers, rounded_integer};
 pub use keys::SameKey;
 pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
 pub use strict::strict_json;
+pub(crate) use tree::{ALLOCATION, FIELD, OBJECT, tree_bytes};
 pub use write::{Unwritable, WriteOptions, write};

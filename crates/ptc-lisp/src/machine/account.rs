@@ -215,7 +215,7 @@ impl Census {
     }
 
     fn pending(&mut self, call: &Pending) {
-        let Pending { id: _, tool: _, args, handed_out: _, bytes: _, discovery: _ } = call;
+        let Pending { id: _, tool: _, args, handed_out: _, bytes: _, tree: _, discovery: _ } = call;
         self.bytes += size_of::<Pending>();
         self.visit(args);
     }

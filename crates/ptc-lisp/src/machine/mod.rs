@@ -135,6 +135,8 @@ pub(crate) struct Pending {
     pub(crate) handed_out: bool,
     /// How much text the arguments are, while the host does not have it.
     pub(crate) bytes: usize,
+    /// How much memory JSON of the arguments takes.
+    pub(crate) tree: usize,
     /// See [`Call::discovery`].
     pub(crate) discovery: bool,
 }

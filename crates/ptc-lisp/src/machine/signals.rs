@@ -11,6 +11,8 @@ use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
+use crate::interchange::Unfit;
+use crate::json::tree_bytes;
 use crate::names::Name;
 use crate::prelude::granted_as;
 use crate::signal::{Signal, ToolRequest};
@@ -340,7 +342,8 @@ impl Machine {
                 Err(error) => return self.raise(error),
             }
         }
-        let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
+        let waits = self.pending.iter().filter(|call| !call.handed_out);
+        let (waiting, trees) = waits.fold((0, 0), |(text, tree), call| (text + call.bytes, tree + call.tree));
         let what = "what the tools are given";
         let bytes = match request.bytes {
             Some(bytes) => self.charge_output(bytes, waiting, what),
@@ -350,6 +353,10 @@ impl Machine {
             Ok(bytes) => bytes,
             Err(error) => return self.raise(error),
         };
+        let room = self.heap.room_for_json().tree.saturating_sub(trees);
+        let Some(tree) = tree_bytes(&request.args, &self.heap.names, bytes, room) else {
+            return self.raise(Unfit::TooLarge.error(what));
+        };
         let discovery = request.discovery;
         *(if discovery { &mut self.discoveries } else { &mut self.tool_calls }) += 1;
         let id = self.tool_calls + self.discoveries;
@@ -357,7 +364,7 @@ impl Machine {
         // Most programs wait for one call at a time.
         self.pending.reserve_exact(usize::from(self.pending.is_empty()));
         let (tool, args) = (request.tool, request.args);
-        self.pending.push(Pending { id, tool, args, handed_out: false, bytes, discovery });
+        self.pending.push(Pending { id, tool, args, handed_out: false, bytes, tree, discovery });
         Go::Blocked
     }
 
