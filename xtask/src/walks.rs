@@ -3,10 +3,21 @@
 //! others, or that keeps a stack of its own in a loop, is such a walk written anew, and is refused unless it stands in
 //! [`KNOWN`].
 //!
-//! A function is one over values if its parameters, its type variables or those of its `impl` name a type that holds
-//! values, or if it takes a value apart by a pattern. Calls are found by name: a method of `self` in the same type or trait,
-//! other methods and functions in the same file, a function that is imported or stands behind a module's name in the other
-//! files, and methods there of types that are imported.
+//! A function is one over values if its parameters, its type variables or those of its `impl` name a type that is or holds
+//! values, by whichever name, or if it takes a value apart by a pattern. Looked at are the sources of the language and of every
+//! crate that depends on it, the arguments of macros as far as they can be read as expressions.
+//!
+//! Calls are found by name: a method of `self` in the same type or trait, other methods and functions in the same file,
+//! functions of a type in all files of the crate, a function that is imported or stands behind a module's name in the other
+//! files, methods there of types that are imported; and what the library calls for a type in the same file or imported: `fmt`
+//! where a text is made, `serialize` where a part is given to a serializer, `from` where something is converted.
+//!
+//! A loop keeps a stack if it puts things onto a list from which it takes, which it reads by index, or whose place another
+//! list takes that it fills (`level = next`).
+//!
+//! That is what can be seen in the text of one function. Not seen are a call through a function pointer, a closure in a
+//! variable or a `dyn` trait, a method of a type that the file does not name, a definition of `macro_rules!`, and a stack whose
+//! pushes and pops stand in two functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,12 +25,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use syn::visit::Visit;
 
-use functions::{Call, Collect, Function, Imports, is_test};
+use functions::{Call, Collect, Function, is_test};
+use names::{Imports, Types};
 
 mod functions;
+mod macros;
+mod names;
 
-/// What is checked.
-const SOURCES: &str = "crates/ptc-lisp/src";
+/// Where the language is.
+const LANGUAGE: &str = "crates/ptc-lisp/src";
 
 /// Functions that may call themselves or keep a stack: their file, their names, and why they are none of these walks.
 const KNOWN: &[(&str, &[&str], &str)] = &[
@@ -38,6 +52,11 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ),
     ("builtins/lookup.rs", &["find"], "a transient holds no transient"),
     ("builtins/maps.rs", &["contains"], "a transient holds no transient"),
+    (
+        "builtins/paths.rs",
+        &["assoc_in"],
+        "the stack is one path, and each value on it is taken out of the one above",
+    ),
     ("builtins/pipeline/mod.rs", &["attempt", "run"], "the plan's `run`, not its own"),
     (
         "builtins/pprint.rs",
@@ -58,9 +77,8 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ),
     ("builtins/update.rs", &["apply"], "`apply` of a known function, not its own"),
     ("builtins/update.rs", &["place"], "a level for each key of a short path"),
-    ("dump/json.rs", &["fields"], "JSON, which was a value or is read to DEEPEST"),
     ("dump/read.rs", &["all", "each_body"], "constants of code, no deeper than source text"),
-    ("dump/read_values.rs", &["array", "items"], "counts levels to DEEPEST"),
+    ("dump/read_values.rs", &["array", "items", "realised"], "counts levels to DEEPEST"),
     (
         "dump/write_values.rs",
         &[
@@ -90,8 +108,10 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("edn.rs", &["with_meta"], "forms, which the reader bounds"),
     ("heap.rs", &["display", "printed"], "the printer's, which walk with value/walk.rs"),
     ("heap.rs", &["seq"], "a realised sequence is not lazy"),
+    ("machine/call.rs", &["has_argument"], "looks at LOOKED_AT values at most"),
     ("machine/call.rs", &["invoke"], "once, for what a var names, which is none"),
     ("machine/history.rs", &["cut", "entries"], "goes into one part of each level, to DEEPEST"),
+    ("machine/run.rs", &["run_frames"], "the loop over instructions, whose stack is that of calls"),
     (
         "machine/signals.rs",
         &["force", "late_call", "run_thunk", "start_realise"],
@@ -141,17 +161,23 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
 
 /// Refuses walks over values that are not known.
 pub fn check(root: &Path) -> Result<()> {
-    let sources = root.join(SOURCES);
-    let mut files = BTreeMap::new();
-    read(&sources, &sources, &mut files)?;
-    let found = walks(&files)?;
+    let mut found = BTreeSet::new();
+    for (folder, of_language) in crates(root)? {
+        let sources = root.join(&folder);
+        let mut files = BTreeMap::new();
+        read(&sources, &sources, &mut files)?;
+        let own = walks(&files, of_language).with_context(|| folder.clone())?;
+        let prefix = if of_language { String::new() } else { format!("{folder}/") };
+        found.extend(own.into_iter().map(|(file, name)| (format!("{prefix}{file}"), name)));
+    }
     let known = KNOWN.iter().flat_map(|(file, names, _)| names.iter().map(move |name| (*file, *name)));
     let known: BTreeSet<(&str, &str)> = known.collect();
     let mut faults = Vec::new();
     for (file, name) in &found {
         if !known.contains(&(file.as_str(), name.as_str())) {
+            let prefix = if file.starts_with("crates/") { String::new() } else { format!("{LANGUAGE}/") };
             faults.push(format!(
-                "{SOURCES}/{file}: `{name}` walks values by calling itself or with a stack of its own: use value/walk.rs"
+                "{prefix}{file}: `{name}` walks values by calling itself or with a stack of its own: use value/walk.rs"
             ));
         }
     }
@@ -164,6 +190,21 @@ pub fn check(root: &Path) -> Result<()> {
         bail!("walks over values:\n{}", faults.join("\n"));
     }
     Ok(())
+}
+
+/// The sources that are checked: those of the language, and of every crate that depends on it.
+fn crates(root: &Path) -> Result<Vec<(String, bool)>> {
+    let mut all = vec![(LANGUAGE.to_owned(), true)];
+    for entry in std::fs::read_dir(root.join("crates"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let manifest =
+            std::fs::read_to_string(root.join("crates").join(&name).join("Cargo.toml")).unwrap_or_default();
+        if manifest.lines().any(|line| line.starts_with("ptc-lisp")) {
+            all.push((format!("crates/{name}/src"), false));
+        }
+    }
+    all.sort();
+    Ok(all)
 }
 
 /// Reads all Rust files below a folder, by path from `root`.
@@ -181,23 +222,29 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Res
 }
 
 /// The functions over values that call themselves or keep a stack, by file and name.
-fn walks(files: &BTreeMap<String, String>) -> Result<BTreeSet<(String, String)>> {
+fn walks(files: &BTreeMap<String, String>, of_language: bool) -> Result<BTreeSet<(String, String)>> {
     let mut trees = BTreeMap::new();
     for (file, text) in files {
         let tree = syn::parse_file(text).with_context(|| format!("{file} cannot be read"))?;
         trees.insert(file.clone(), tree);
     }
     let tests: BTreeSet<String> = trees.iter().flat_map(|(file, tree)| test_files(file, tree)).collect();
+    let product = trees.iter().filter(|(file, _)| !tests.contains(*file));
+    let product: Vec<_> =
+        product.map(|(file, tree)| (file.as_str(), tree, Imports::of(tree, of_language))).collect();
+    let all: Vec<_> = product.iter().map(|(_, tree, imports)| (*tree, imports)).collect();
+    let types = Types::of(&all, of_language);
     let mut functions = Vec::new();
-    for (file, tree) in trees.iter().filter(|(file, _)| !tests.contains(*file)) {
-        let mut imports = Imports::default();
-        imports.visit_file(tree);
-        let mut collect = Collect::new(file, &imports, &mut functions);
-        collect.visit_file(tree);
+    for (file, tree, imports) in &product {
+        Collect::new(file, imports, &types, &mut functions).visit_file(tree);
     }
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, function) in functions.iter().enumerate() {
         named.entry(&function.name).or_default().push(at);
+    }
+    // Most crates have none.
+    if !functions.iter().any(|function| function.over_values) {
+        return Ok(BTreeSet::new());
     }
     let edges = functions.iter().map(|function| called(function, &functions, &named));
     let edges: Vec<Vec<usize>> = edges.collect();
@@ -246,7 +293,18 @@ fn called(function: &Function, functions: &[Function], named: &BTreeMap<&str, Ve
                 let known = |other: &Function| here(other) || function.imports.contains(&other.owner);
                 matching(name, &|other| is_method(other) && known(other))
             }
-            Call::Of(owner, name) => matching(name, &|other| here(other) && other.owner == *owner),
+            Call::Of(owner, name) => match matching(name, &|other| here(other) && other.owner == *owner) {
+                none if none.is_empty() => matching(name, &|other| other.owner == *owner),
+                near => near,
+            },
+            Call::Implied(what) => {
+                let known = |other: &Function| here(other) || function.imports.contains(&other.owner);
+                let all = functions
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, other)| known(other) && other.is_called_for(*what));
+                all.filter(|(_, other)| other.over_values).map(|(at, _)| at).collect()
+            }
             Call::Free(name) => {
                 let free = |other: &Function| other.owner.is_empty();
                 match matching(name, &|other| here(other) && free(other)) {

@@ -8,7 +8,7 @@ fn found(text: &str) -> Vec<String> {
 
 fn found_in(files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
-    walks(&files).expect("it is Rust").into_iter().map(|(_, name)| name).collect()
+    walks(&files, true).expect("it is Rust").into_iter().map(|(_, name)| name).collect()
 }
 
 #[test]
@@ -76,6 +76,106 @@ fn a_walk_is_found_however_it_is_written() {
     let function =
         "use super::walker::Walker; pub fn value(walker: &mut Walker, value: &Value) { walker.part(value) }";
     assert_eq!(found_in(&[("some.rs", function), ("walker.rs", walker)]), ["value", "part"]);
+}
+
+#[test]
+fn a_walk_is_found_through_macros_conversions_wrappers_and_other_names() {
+    for (text, names) in [
+        (
+            "fn text(value: &Value) -> String { parts(value).map(|part| format!(\"{} {}\", 1, text(part))).collect() }",
+            &["text"][..],
+        ),
+        ("fn all(value: &Value) -> Vec<usize> { vec![1, parts(value).map(all).count(); 2] }", &["all"]),
+        (
+            "fn json(value: &Value) -> Json { json!({\"parts\": {\"all\": parts(value).map(json)}}) }",
+            &["json"],
+        ),
+        ("fn has(value: &Value) -> bool { matches!(first(value), Some(part) if has(part)) }", &["has"]),
+        (
+            "fn some(part: &Part) -> bool { matches!(part.get(), Value::Vec(items) if items.any(some)) }",
+            &["some"],
+        ),
+        (
+            "struct Shown<'a>(&'a Value); impl Display for Shown<'_> { fn fmt(&self, f: &mut Formatter) -> Result { \
+             for part in parts(self.0) { write!(f, \"{}\", Shown(part))?; } Ok(()) } }",
+            &["fmt"],
+        ),
+        (
+            "struct Json<'a>(&'a Value); impl Serialize for Json<'_> { fn serialize<S>(&self, s: S) -> Result { \
+             for part in parts(self.0) { seq.serialize_element(&Json(part))?; } seq.end() } }",
+            &["serialize"],
+        ),
+        (
+            "impl From<&Value> for Tree { fn from(value: &Value) -> Tree { Tree(parts(value).map(|part| part.into()).collect()) } }",
+            &["from"],
+        ),
+        (
+            "impl From<&Value> for Tree { fn from(value: &Value) -> Tree { Tree(parts(value).map(Into::into).collect()) } }",
+            &["from"],
+        ),
+        (
+            "impl From<&Value> for Tree { fn from(value: &Value) -> Tree { Tree(parts(value).map(Tree::from).collect()) } }",
+            &["from"],
+        ),
+        (
+            "struct Node { value: Value } fn walk(node: &Node) { node.parts().for_each(|part| walk(&part)) }",
+            &["walk"],
+        ),
+        (
+            "struct Node(Value); struct Inner(Node); impl Inner { fn walk(&self) { for part in self.parts() { part.walk() } } }",
+            &["walk"],
+        ),
+        ("use crate::value::Value as V; fn walk(value: &V) { parts(value).for_each(walk) }", &["walk"]),
+        ("type Part = Value; fn walk(value: &Part) { parts(value).for_each(walk) }", &["walk"]),
+        (
+            "fn levels(value: &Value) { let mut level = vec![value]; while !level.is_empty() { let mut next = Vec::new(); \
+             for part in &level { next.extend(parts(part)); } level = next; } }",
+            &["levels"],
+        ),
+        (
+            "fn levels(value: &Value) { let mut level = vec![value]; for _ in 0.. { let mut next = Vec::new(); \
+             for part in &level { next.extend(parts(part)); } std::mem::swap(&mut level, &mut next); } }",
+            &["levels"],
+        ),
+        (
+            "fn levels(value: &Value) { let mut level = vec![value]; while !level.is_empty() { \
+             level = level.iter().flat_map(parts).collect(); } }",
+            &["levels"],
+        ),
+        (
+            "fn size(value: &Value) { let mut work = vec![value]; let mut at = 0; while at < work.len() { \
+             work.extend(parts(work[at])); at += 1; } }",
+            &["size"],
+        ),
+    ] {
+        assert_eq!(found(text), names, "{text}");
+    }
+    let one = "use super::walker::go as on; pub fn start(value: &Value) { on(value) }";
+    let other = "use super::some::start; pub fn go(value: &Value) { start(value) }";
+    assert_eq!(found_in(&[("some.rs", one), ("walker.rs", other)]), ["start", "go"]);
+    let one = "pub fn start(value: &Value) { Walker::go(value) }";
+    let other = "impl Walker { pub fn go(value: &Value) { super::some::start(value) } }";
+    assert_eq!(found_in(&[("some.rs", one), ("walker.rs", other)]), ["start", "go"]);
+}
+
+#[test]
+fn other_crates_have_values_where_they_import_them() {
+    let elsewhere = |text: &str| {
+        let files = BTreeMap::from([("some.rs".to_owned(), text.to_owned())]);
+        walks(&files, false).expect("it is Rust").len()
+    };
+    let walk = "fn walk(value: &Value) { parts(value).for_each(walk) }";
+    for (import, walks) in [
+        ("use ptc_lisp::value::Value;", 1),
+        ("use ptc_lisp::value::*;", 1),
+        ("use ptc_lisp::{limits, value::{Map, Value}};", 1),
+        ("use serde_json::Value;", 0),
+    ] {
+        assert_eq!(elsewhere(&format!("{import} {walk}")), walks, "{import}");
+    }
+    assert_eq!(elsewhere("fn walk(value: &ptc_lisp::value::Value) { parts(value).for_each(walk) }"), 1);
+    assert_eq!(elsewhere("use ptc_lisp::value; fn walk(v: &value::Value) { parts(v).for_each(walk) }"), 1);
+    assert_eq!(elsewhere("use ptc_lisp::value::Value as V; struct W(V); fn walk(w: &W) { w.each(walk) }"), 1);
 }
 
 #[test]
