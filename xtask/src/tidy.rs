@@ -22,7 +22,7 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        words: &["File::create", "OpenOptions", "fs::write(", "create_dir", "DirBuilder"],
+        words: &["File::create", "File::options", "OpenOptions", "fs::write(", "create_dir", "DirBuilder"],
         within: "crates/",
         // Points at which tests of the store stop a process are files that only tests read; a log is opened where it is, and
         // so is what is noted beside it.
@@ -35,10 +35,17 @@ const RULES: &[Rule] = &[
         instead: "make files with ptc_system::private, or ptc_system::project if others read them",
     },
     Rule {
-        words: &["println!", "print!", "io::stdout()", "io::stderr()"],
+        words: &["println!", "print!", "dbg!", "io::stdout", "io::stderr", "stdout()", "stderr()"],
         within: "crates/ptc/",
         except: &["crates/ptc/src/terminal", "crates/ptc/build.rs"],
         instead: "print with crate::terminal: stdout(), stderr() or errln!",
+    },
+    // Of the others only the server writes to a stream, in the two files that own one: its protocol, and its log.
+    Rule {
+        words: &["println!", "print!", "dbg!", "io::stdout", "io::stderr", "stdout()", "stderr()"],
+        within: "crates/",
+        except: &["crates/ptc/", "crates/ptc-server/src/wire/stdio.rs", "crates/ptc-server/src/wire/log.rs"],
+        instead: "return the text, or log it with tracing",
     },
     // These write to the terminal themselves.
     Rule {
@@ -74,19 +81,52 @@ const RULES: &[Rule] = &[
     },
 ];
 
+/// Whether a line has these words. A stream that is called by itself is the system's: ours has its module before it.
+fn has(line: &str, words: &str) -> bool {
+    let is_stream = matches!(words, "stdout()" | "stderr()");
+    let is_bare =
+        |at: usize| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "_:.".contains(before));
+    line.match_indices(words).any(|(at, _)| !is_stream || is_bare(at))
+}
+
+/// A text with the lines of items that only tests have left empty. An item ends on its line, or where its indentation comes
+/// back with what closes it.
+fn without_tests(text: &str) -> String {
+    let ends = |line: &str| line.trim_end().ends_with([';', '}', ',']);
+    let (mut own, mut item, mut is_begun) = (String::with_capacity(text.len()), None, false);
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        match item {
+            None if line.trim() == "#[cfg(test)]" => (item, is_begun) = (Some(indent), false),
+            None => own.push_str(line),
+            Some(_) if !is_begun => {
+                let is_before = line.trim_start().starts_with("#[") || line.trim_start().starts_with("//");
+                is_begun = !is_before;
+                item = item.filter(|_| is_before || !ends(line));
+            }
+            Some(outer) => {
+                let closes = indent == outer && line.trim_start().starts_with(['}', ']', ')']) && ends(line);
+                item = item.filter(|_| !closes);
+            }
+        }
+        own.push('\n');
+    }
+    own
+}
+
 /// What a file does that only others may. Tests, examples and comments are not looked at.
 fn misplaced(path: &str, text: &str, faults: &mut Vec<String>) {
     let tested = ["/tests/", "/examples/", "_tests.rs", "/tests.rs"];
     if !path.contains("/src/") || tested.iter().any(|part| path.contains(part)) {
         return;
     }
-    let own = text.find("#[cfg(test)]\nmod ").map_or(text, |end| &text[..end]);
+    let own = without_tests(text);
     for rule in RULES.iter().filter(|rule| path.starts_with(rule.within)) {
         if rule.except.iter().any(|allowed| path.starts_with(allowed)) {
             continue;
         }
         for (at, line) in own.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
-            if let Some(word) = rule.words.iter().find(|word| line.contains(**word)) {
+            if let Some(word) = rule.words.iter().find(|word| has(line, word)) {
                 faults.push(format!("{path}:{}: `{word}`; {}", at + 1, rule.instead));
             }
         }
@@ -147,6 +187,27 @@ mod tests {
             ("crates/ptc-trace/src/files.rs", "std::fs::write(path, text)", 1),
             ("crates/ptc-trace/src/files.rs", "// std::fs::write(path, text)", 0),
             ("crates/ptc-trace/src/files.rs", "fn a() {}\n#[cfg(test)]\nmod tests { fs::write(a, b) }", 0),
+            ("crates/ptc-trace/src/files.rs", "#[cfg(test)]\nmod tests;\n\nfn a() { fs::write(a, b) }", 1),
+            (
+                "crates/ptc-trace/src/files.rs",
+                "#[cfg(test)]\n#[path = \"x.rs\"]\nmod tests {\n    fn a() {\n        fs::write(a, b)\n    }\n}\n\nfn b() { fs::write(a, b) }",
+                1,
+            ),
+            (
+                "crates/ptc-trace/src/files.rs",
+                "impl A {\n    #[cfg(test)]\n    fn a(\n        x: B,\n    ) -> C {\n        fs::write(a, b)\n    }\n\n    fn b() {\n        fs::write(a, b)\n    }\n}",
+                1,
+            ),
+            ("crates/ptc-trace/src/files.rs", "#[cfg(test)]\nuse std::fs;\nfn a() { fs::write(a, b) }", 1),
+            ("crates/ptc-trace/src/files.rs", "File::options().write(true).open(path)", 1),
+            ("crates/ptc-trace/src/files.rs", "std::fs::OpenOptions::new()", 1),
+            ("crates/ptc-trace/src/files.rs", "std::io::stderr().write_all(text)", 1),
+            ("crates/ptc-trace/src/files.rs", "use std::io::stdout;", 1),
+            ("crates/ptc-trace/src/files.rs", "let mut out = stdout();", 1),
+            ("crates/ptc-trace/src/files.rs", "dbg!(path);", 1),
+            ("crates/ptc-server/src/wire/log.rs", "let _ = std::io::stderr().lock();", 0),
+            ("crates/ptc/src/commands/eval.rs", "writeln!(stderr(), \"x\")", 1),
+            ("crates/ptc/src/commands/eval.rs", "writeln!(terminal::stderr(), \"x\")", 0),
             ("crates/ptc-trace/tests/it/files.rs", "std::fs::write(path, text)", 0),
             ("crates/ptc-system/src/private.rs", "OpenOptions::new()", 0),
             ("crates/ptc/src/commands/eval.rs", "eprintln!(\"x\")", 1),

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::entry::WORKSPACE;
 use super::plan::Step;
-use crate::terminal::{errln, stderr};
+use crate::terminal::{self, errln};
 
 /// Why a server stays that only the client is let into.
 pub const SIGN_IN: &str =
@@ -39,7 +39,7 @@ pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
             return Ok(Looked::default());
         }
     };
-    let waits = stderr().is_terminal();
+    let waits = terminal::stderr().is_terminal();
     let names: Vec<&str> = config.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
     if waits {
         errln!("looking at {}", names.join(", "));
