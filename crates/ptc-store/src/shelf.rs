@@ -1,9 +1,9 @@
 //! Things that are kept for a short time and may be lost: large results that clients read later, and answers that reached
 //! another server than the one that asked. Every server of a store finds them.
 //!
-//! There is room for so much. Whoever puts something down pushes out the oldest things of the same owner, and the oldest
-//! of all.
+//! There is room for so much. Where it is short, whoever has most there gives way ([`giving_way`]).
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -92,7 +92,7 @@ impl Shelf {
                      (SELECT id FROM ptc_shelf WHERE owner = ?1 ORDER BY kept_at DESC, id LIMIT ?2)",
                 cells![item.owner, others],
             )?;
-            make_room(tx, self.most - bytes)?;
+            make_room(tx, item, self.most)?;
             tx.run(
                 "INSERT INTO ptc_shelf (id, owner, about, body, bytes, kept_at, expires_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -151,18 +151,44 @@ fn found(tx: &mut Tx<'_>, id: &str, owner: &str) -> Result<Option<(Json, Vec<u8>
     )
 }
 
-/// Drops the oldest things until no more than so many bytes are left.
-fn make_room(tx: &mut Tx<'_>, most: i64) -> Result<(), StoreError> {
+/// Which things go so that all of them together weigh no more than `most`: things of several owners with their weights, the
+/// oldest first, of which the last was just put down and stays. The oldest thing of whoever has most goes, of several who have
+/// as much that of the owner who put something down: nobody can push out what others keep by keeping much.
+pub fn giving_way<O: Ord>(things: &[(O, u64)], most: u64) -> Vec<usize> {
+    let Some(((by, own), older)) = things.split_last() else { return Vec::new() };
+    let mut held: BTreeMap<&O, (u64, VecDeque<usize>)> = BTreeMap::from([(by, (*own, VecDeque::new()))]);
+    for (at, (owner, weight)) in older.iter().enumerate() {
+        let (sum, indices) = held.entry(owner).or_default();
+        *sum = sum.saturating_add(*weight);
+        indices.push_back(at);
+    }
+    let mut total = things.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
+    let mut going = Vec::new();
+    while total > most {
+        let others = held.iter_mut().filter(|(_, (_, indices))| !indices.is_empty());
+        let Some((_, (sum, indices))) = others.max_by_key(|(owner, (sum, _))| (*sum, **owner == by)) else {
+            break;
+        };
+        let Some(oldest) = indices.pop_front() else { break };
+        let weight = older[oldest].1;
+        *sum = sum.saturating_sub(weight);
+        total = total.saturating_sub(weight);
+        going.push(oldest);
+    }
+    going
+}
+
+/// Drops things until there is room for another.
+fn make_room(tx: &mut Tx<'_>, item: &NewItem<'_>, most: i64) -> Result<(), StoreError> {
     let kept =
-        tx.list("SELECT owner, id, bytes FROM ptc_shelf ORDER BY kept_at DESC, id", &[], |row: &Row| {
+        tx.list("SELECT owner, id, bytes FROM ptc_shelf ORDER BY kept_at, id DESC", &[], |row: &Row| {
             Ok((row.text(0)?, row.text(1)?, row.int(2)?))
         })?;
-    let mut total = 0_i64;
-    for (owner, id, bytes) in kept {
-        total = total.saturating_add(bytes);
-        if total > most {
-            tx.run("DELETE FROM ptc_shelf WHERE owner = ?1 AND id = ?2", cells![owner, id])?;
-        }
+    let weighed = kept.iter().map(|(owner, _, bytes)| (owner.as_str(), u64::try_from(*bytes).unwrap_or(0)));
+    let things: Vec<(&str, u64)> = weighed.chain([(item.owner, item.body.len() as u64)]).collect();
+    for at in giving_way(&things, u64::try_from(most).unwrap_or(0)) {
+        let (owner, id, _) = &kept[at];
+        tx.run("DELETE FROM ptc_shelf WHERE owner = ?1 AND id = ?2", cells![owner, id])?;
     }
     Ok(())
 }

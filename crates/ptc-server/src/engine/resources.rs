@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use ptc_store::StoreError;
-use ptc_store::shelf::{NewItem, Shelf};
+use ptc_store::shelf::{NewItem, Shelf, giving_way};
 use serde_json::json;
 
 use super::api::{Caller, Resource, ResourceError, ResourceLink, Transport};
@@ -23,7 +23,8 @@ pub const PREFIX: &str = "ptc://results/";
 /// How long results are kept in a store.
 const STORED_MS: i64 = 60 * 60 * 1_000;
 
-/// Kept results, the oldest first. Bounded in bytes and per owner: newer ones push out older ones.
+/// Kept results, the oldest first. Bounded in bytes and per owner: newer ones push out older ones of the same owner, and of
+/// whoever has most.
 #[derive(Debug)]
 pub struct Resources {
     bytes: usize,
@@ -76,8 +77,9 @@ impl Resources {
         {
             kept.remove(oldest);
         }
-        while total(&kept) > self.bytes {
-            kept.pop_front();
+        if total(&kept) > self.bytes {
+            let things: Vec<_> = kept.iter().map(|one| (one.owner.clone(), one.text.len() as u64)).collect();
+            drop_all(&mut kept, giving_way(&things, self.bytes as u64));
         }
     }
 
@@ -166,6 +168,15 @@ fn total(kept: &VecDeque<KeptResource>) -> usize {
     kept.iter().map(|one| one.text.len()).sum()
 }
 
+/// Drops things by their places.
+pub fn drop_all<T>(kept: &mut VecDeque<T>, mut places: Vec<usize>) {
+    // From behind, so that the others stay where they are.
+    places.sort_unstable();
+    for at in places.into_iter().rev() {
+        kept.remove(at);
+    }
+}
+
 /// So many random bytes as text for addresses and ids.
 pub fn random_id<const BYTES: usize>() -> String {
     let mut bytes = [0u8; BYTES];
@@ -202,6 +213,24 @@ mod tests {
         resources.forget("anna");
         assert!(resources.list("anna").await.is_empty());
         assert_eq!(resources.list("ben").await[0].uri, large);
+    }
+
+    #[tokio::test]
+    async fn an_owner_who_keeps_much_pushes_out_none_of_what_others_keep() {
+        let resources = Resources::new(100, 100, None);
+        let keep = async |owner: &str, bytes: usize| {
+            resources.keep(&of(owner), "result", "x".repeat(bytes)).await.expect("it fits").uri
+        };
+        let annas = keep("anna", 10).await;
+        let mut bens = String::new();
+        for _ in 0..50 {
+            bens = keep("ben", 20).await;
+        }
+        assert!(resources.read("anna", &annas).await.is_ok());
+        assert_eq!((resources.list("ben").await.len(), &resources.list("ben").await[0].uri), (4, &bens));
+        let more = keep("anna", 15).await;
+        assert_eq!((resources.list("anna").await.len(), resources.list("ben").await.len()), (2, 3));
+        assert!(resources.read("anna", &more).await.is_ok());
     }
 
     #[tokio::test]

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use ptc_store::shelf::giving_way;
 use serde_json::{Map, Value as Json, json};
 
 use super::host::{HostNamespace, OwnTool, Witness, page, refused};
+use super::resources::drop_all;
 use super::text::json_bytes;
 
 /// Bytes of turns that a running server keeps for programs.
@@ -18,7 +20,7 @@ const LOADED_BYTES: usize = 64 << 20;
 /// Items of a page.
 const LIMITS: (usize, usize) = (100, 1_000);
 
-/// Turns, oldest first.
+/// Turns, oldest first. Where room is short, those of whoever has most go.
 #[derive(Debug, Default)]
 pub struct TurnLog {
     kept: Mutex<KeptTurn>,
@@ -71,12 +73,17 @@ impl TurnLog {
             return;
         }
         let bytes = json_bytes(&turn);
+        if bytes > most {
+            return;
+        }
         let mut kept = self.kept();
         kept.turns.push_back((owner, Arc::new(turn), bytes));
         kept.bytes += bytes;
-        while kept.bytes > most {
-            let Some((_, _, bytes)) = kept.turns.pop_front() else { break };
-            kept.bytes -= bytes;
+        if kept.bytes > most {
+            let turns = kept.turns.iter().map(|(owner, _, bytes)| (owner.clone(), *bytes as u64));
+            let going = giving_way(&turns.collect::<Vec<_>>(), most as u64);
+            drop_all(&mut kept.turns, going);
+            kept.bytes = kept.turns.iter().map(|(_, _, bytes)| bytes).sum();
         }
     }
 
@@ -312,4 +319,30 @@ pub fn outlines(log: &TurnLog) -> Vec<Json> {
 pub fn totals(log: &TurnLog) -> Json {
     let turns: Vec<Arc<Json>> = log.kept().turns.iter().map(|(_, turn, _)| turn.clone()).collect();
     counters(&turns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_with_many_turns_pushes_out_none_of_others() {
+        let log = TurnLog::default();
+        let turn = |n: usize, bytes: usize| json!({"event": "turn", "turn": n, "data": "x".repeat(bytes)});
+        log.add(Some("anna".into()), turn(0, 10));
+        (0..30).for_each(|n| log.add(Some("ben".into()), turn(n, 1 << 20)));
+        log.add(Some("ben".into()), turn(30, LIVE_BYTES));
+        let owners = |name: &str| {
+            let kept = log.kept();
+            let own = kept.turns.iter().filter(|(owner, ..)| owner.as_deref() == Some(name));
+            own.map(|(_, turn, _)| turn["turn"].as_u64()).collect::<Vec<_>>()
+        };
+        assert_eq!(owners("anna"), [Some(0)]);
+        assert_eq!(
+            owners("ben"),
+            (23..30).map(Some).collect::<Vec<_>>(),
+            "the last, as far as there is room"
+        );
+        assert!(log.kept().bytes <= LIVE_BYTES);
+    }
 }

@@ -10,7 +10,8 @@ use crate::support::{Rule, everywhere, next_moment};
 
 const RULES: &[Rule] = &[
     ("owners find what is theirs, until it is over", found),
-    ("new things push out old ones of their owner, and the oldest of all", bounded),
+    ("new things push out old ones of their owner, and of whoever has most", bounded),
+    ("what others keep is not pushed out by an owner who has more", shared),
     ("what is taken is taken once", taken),
 ];
 
@@ -75,6 +76,23 @@ fn bounded(store: &Arc<Store>) {
     put(store, "eve", "g", 100);
     assert_eq!((ids(&shelf, "ann").len(), ids(&shelf, "bob").len()), (0, 0), "as large as the room");
     assert_eq!(ids(&shelf, "eve"), ["g"]);
+}
+
+fn shared(store: &Arc<Store>) {
+    let shelf = Shelf::new(store.clone(), ROOM.0);
+    put(store, "ann", "a", 30);
+    put(store, "bob", "b", 60);
+    put(store, "bob", "c", 60);
+    assert_eq!((ids(&shelf, "ann").len(), ids(&shelf, "bob")), (1, vec!["c".to_owned()]));
+    put(store, "eve", "d", 40);
+    assert_eq!((ids(&shelf, "ann").len(), ids(&shelf, "bob").len(), ids(&shelf, "eve").len()), (1, 0, 1));
+    put(store, "ann", "e", 40);
+    put(store, "eve", "f", 30);
+    assert_eq!(
+        (ids(&shelf, "ann"), ids(&shelf, "eve")),
+        (vec!["e".to_owned()], vec!["f".to_owned()]),
+        "of equals"
+    );
 }
 
 fn taken(store: &Arc<Store>) {

@@ -1,10 +1,12 @@
-//! The last records, bounded in number and bytes.
+//! The last records, bounded in number and bytes. Where room is short, whoever has most gives way.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptc_store::shelf::giving_way;
 use serde_json::{Value as Json, json};
 
+use super::super::resources::drop_all;
 use super::super::text::json_bytes;
 
 /// A record with its time.
@@ -22,7 +24,7 @@ pub struct RingEntry {
 #[derive(Debug)]
 pub struct Ring {
     most: usize,
-    kept: Mutex<(VecDeque<(RingEntry, usize)>, usize)>,
+    kept: Mutex<VecDeque<(RingEntry, usize)>>,
 }
 
 /// Bytes of all records together.
@@ -57,18 +59,24 @@ impl Ring {
             }
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.push_back((RingEntry { ms, owner, record: Arc::new(record) }, bytes));
-        kept.1 += bytes;
-        while kept.0.len() > self.most || kept.1 > TOTAL {
-            let Some((_, bytes)) = kept.0.pop_front() else { break };
-            kept.1 -= bytes;
-        }
+        kept.push_back((RingEntry { ms, owner, record: Arc::new(record) }, bytes));
+        make_room(&mut kept, self.most, |_| 1);
+        make_room(&mut kept, TOTAL, |bytes| bytes);
     }
 
     /// The records of an owner, oldest first.
     pub fn of(&self, owner: &str) -> Vec<RingEntry> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.iter().filter(|(entry, _)| *entry.owner == *owner).map(|(entry, _)| entry.clone()).collect()
+        kept.iter().filter(|(entry, _)| *entry.owner == *owner).map(|(entry, _)| entry.clone()).collect()
+    }
+}
+
+/// Drops records until those that are left weigh no more than `most`; `weight` is that of a record of so many bytes.
+fn make_room(kept: &mut VecDeque<(RingEntry, usize)>, most: usize, weight: fn(usize) -> usize) {
+    if kept.iter().map(|(_, bytes)| weight(*bytes)).sum::<usize>() > most {
+        let things = kept.iter().map(|(entry, bytes)| (entry.owner.clone(), weight(*bytes) as u64));
+        let going = giving_way(&things.collect::<Vec<_>>(), most as u64);
+        drop_all(kept, going);
     }
 }
 
@@ -98,5 +106,19 @@ mod tests {
         }
         let bytes: usize = wide.of("a").iter().map(|entry| json_bytes(&entry.record)).sum();
         assert!(bytes <= TOTAL && wide.of("a").len() > 30, "{bytes}");
+    }
+
+    #[test]
+    fn an_owner_with_many_or_large_calls_pushes_out_none_of_others() {
+        let ring = Ring::new(60);
+        let push = |n: i64, owner: &str, bytes: usize| {
+            ring.push(n, owner.into(), json!({"program": "x".repeat(bytes)}));
+        };
+        push(0, "a", 10);
+        (1..200).for_each(|n| push(n, "b", 10));
+        assert_eq!((ring.of("a").len(), ring.of("b").len()), (1, 59));
+        (200..300).for_each(|n| push(n, "b", 200 << 10));
+        assert_eq!(ring.of("a").len(), 1);
+        assert_eq!(ring.of("b").last().map(|entry| entry.ms), Some(299));
     }
 }
