@@ -4,6 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::api::{Content, Reply};
+use super::depth::flattened;
 use super::payload::{Payload, handle_parts, too_long};
 use super::settings::{Profile, Settings};
 use super::text::{cut, json_bytes, quoted_bytes, without_tags};
@@ -165,6 +166,7 @@ pub fn envelope(payload: &Payload, settings: &Settings, family: Family) -> Reply
 
 /// An answer that is the same in every profile: the object, and its text.
 pub fn plain(object: Json, is_error: bool) -> Reply {
+    let object = flattened(object);
     let content = vec![Content::Text(object.to_string())];
     Reply { content, structured: Some(object), is_error, approval: None, recalled: false }
 }

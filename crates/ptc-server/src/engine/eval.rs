@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::again::{self, Basis};
 use super::api::{Args, Caller, Signals};
 use super::args::{self, EvalArgs};
+use super::depth::too_deep;
 use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
 use super::payload::{Payload, Upstream, answer_bytes, result_line, upstream_summary};
 use super::reason::Reason;
@@ -202,6 +203,9 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
 pub fn validated(given: &Given, schema: &OutputSchema) -> Result<Json, String> {
     if let Some(path) = &given.noted.not_json {
         return Err(format!("validated value: non-JSON-encodable value at return{path}"));
+    }
+    if let Some(why) = too_deep(&given.json, "return") {
+        return Err(format!("validated value: {why}"));
     }
     let json = schema.spelt(given.json.clone());
     schema.check(&json).map(|()| json)

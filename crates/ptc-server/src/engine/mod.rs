@@ -19,6 +19,7 @@ mod configure;
 pub(crate) mod context;
 mod counts;
 mod debug;
+mod depth;
 mod envelope;
 mod eval;
 mod evaluate;

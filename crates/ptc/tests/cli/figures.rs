@@ -213,6 +213,7 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("mcp-tools.md", "16,384 bytes", "crates/ptc-agent/src/render/page.rs", "const DISCOVERY_BYTES: usize = 16 * 1024"),
     ("mcp-tools.md", "32 MiB", "crates/ptc-server/src/engine/settings.rs", "resource_bytes: 32 << 20"),
     ("mcp-tools.md", "64 KiB", "crates/ptc-server/src/engine/evidence/manifest.rs", "const ITEM_BYTES: usize = 64 << 10"),
+    ("mcp-tools.md", "100 levels", "crates/ptc-server/src/engine/depth.rs", "const STRUCTURED_LEVELS: usize = 100"),
     ("mcp-tools.md", "8 MiB", "crates/ptc-server/src/engine/turnlog.rs", "const LIVE_BYTES: usize = 8 << 20"),
     ("models.md", "16 MB", "crates/ptc-llm/src/remote/settings.rs", "max_reply_bytes: 16 << 20"),
     ("plan-and-effects.md", "256 bytes", "crates/ptc-server/src/engine/once.rs", "const KEY_BYTES: usize = 256"),
@@ -230,6 +231,7 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("traces.md", "64 MB", "crates/ptc-trace/src/files.rs", "max_bytes: 64 << 20"),
     ("traces.md", "64 kB", "crates/ptc-trace/src/bound.rs", "text_bytes: 65_536"),
     ("traces.md", "1 MB", "crates/ptc-trace/src/bound.rs", "event_bytes: 1 << 20"),
+    ("upstreams.md", "127 levels", "crates/ptc-upstream/src/call.rs", "const DEEPEST: usize = 127"),
     ("upstreams.md", "30 seconds", "crates/ptc-upstream/src/mcp/lifecycle.rs", "Duration::from_secs(30)"),
     ("upstreams.md", "10 s", "crates/ptc-server/src/options/table.rs", "\"1000; 10000 with upstreams\""),
     ("tool-call.md", "128 bytes", "crates/ptc-upstream/src/runtime/context.rs", "const VALUE_BYTES: usize = 128"),
@@ -291,7 +293,7 @@ const APART: &[&str] = &[
 
 const UNITS: &[&str] = &[
     "ms", "µs", "s", "seconds", "minutes", "hours", "bytes", "KB", "kB", "KiB", "MB", "MiB", "GB", "GiB",
-    "tokens", "%",
+    "tokens", "levels", "%",
 ];
 
 /// The figures of a page, outside of its blocks: a number with a unit behind it.

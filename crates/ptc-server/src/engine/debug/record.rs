@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::args::EvalArgs;
 use super::super::context::Context;
+use super::super::depth::too_deep;
 use super::super::payload::Payload;
 use super::super::settings::Payloads;
 use super::super::text::{cut, cut_chars, hex};
@@ -144,8 +145,11 @@ fn context_by(payloads: Payloads, text: &str, redactor: &Redactor) -> Json {
     let hash = json!({"sha256": hex(&Sha256::digest(covered.as_bytes())), "bytes": covered.len()});
     match payloads {
         Payloads::None => hash,
-        // A record that is longer would not be kept.
-        Payloads::Full if text.len() <= LARGEST => serde_json::from_str(text).unwrap_or(hash),
+        // A record that is longer would not be kept, and one that nests deep could not be shown.
+        Payloads::Full if text.len() <= LARGEST => match serde_json::from_str::<Json>(text) {
+            Ok(context) if too_deep(&context, "context").is_none() => context,
+            _ => hash,
+        },
         Payloads::Full | Payloads::Summary => {
             let mut kinds = Map::new();
             let outlined = ptc_host::outline(text, |name, kind| {

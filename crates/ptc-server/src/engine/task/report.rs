@@ -9,6 +9,7 @@ use ptc_upstream::metrics::{Planner, Returned, add_planner, ptc_metrics};
 use ptc_upstream::model::Reason as Fault;
 use serde_json::{Value as Json, json};
 
+use super::super::depth::too_deep;
 use super::super::payload::upstream_summary;
 use super::super::reason::Reason;
 use super::super::settings::Task;
@@ -121,7 +122,11 @@ impl Report<'_> {
                 "detail": format!("the answer was cut at {most} bytes; ask for less"),
             }));
         }
-        let structured = if whole { step.value.clone() } else { Json::Null };
+        let deep = too_deep(&step.value, "structured_result").filter(|_| whole);
+        if let Some(why) = &deep {
+            warnings.push(json!({"code": "structured_levels", "detail": format!("the result {why}; answer has its text")}));
+        }
+        let structured = if whole && deep.is_none() { step.value.clone() } else { Json::Null };
         let bytes = json_bytes(&json!({"answer": shown, "structured_result": structured}));
         let returned = Returned {
             // The value once, and whole: the answer may have it twice, or less of it.

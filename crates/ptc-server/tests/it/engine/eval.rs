@@ -247,6 +247,37 @@ async fn r2_3_3_results_are_checked_by_the_schema_of_the_caller() {
 }
 
 #[tokio::test]
+async fn structured_answers_nest_no_deeper_than_decoders_read() {
+    let deep = |levels: usize| format!("(reduce (fn [a _] {{:a a}}) 1 (range {levels}))");
+    for profile in [Profile::Slim, Profile::Structured, Profile::Debug] {
+        let engine = engine(with_sessions(profile, SessionSettings::default())).await;
+        let id = session(&engine).await;
+        for (tool, mut ask) in [("lisp_eval", json!({})), ("lisp_session_eval", json!({"session_id": id}))] {
+            ask["output_schema"] = json!({"type": "object"});
+            for levels in [101, 250, 900] {
+                ask["program"] = deep(levels).into();
+                let refused = call(&engine, tool, ask.clone()).await;
+                let told = refused.text();
+                let expected =
+                    "nests deeper than the 100 levels that structured answers may have, at return.a.a.a";
+                assert!(refused.is_error && told.contains(expected) && told.contains("(pr-str v)"), "{told}");
+            }
+            ask["program"] = deep(100).into();
+            let reply = call(&engine, tool, ask).await;
+            let message =
+                json!({"jsonrpc": "2.0", "result": {"structuredContent": reply.structured}}).to_string();
+            assert!(
+                !reply.is_error && serde_json::from_str::<serde_json::Value>(&message).is_ok(),
+                "{}",
+                reply.text()
+            );
+        }
+        let free = eval(&engine, &deep(900)).await;
+        assert!(!free.is_error, "as text it is what it is");
+    }
+}
+
+#[tokio::test]
 async fn r2_6_2_validated_is_exact_or_absent() {
     let schema = json!({"type": "array"});
     let run = async |profile, program: &str| {

@@ -242,6 +242,19 @@ async fn r11_2_6_long_answers_are_cut_with_a_warning() {
 }
 
 #[tokio::test]
+async fn results_that_nest_too_deep_for_decoders_are_answered_as_text() {
+    let (llm, _) = planner(&["(reduce (fn [a _] [a]) 1 (range 150))"]);
+    let engine = start(Some(llm), open(), patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "x"})).await;
+    let shown = object(&reply);
+    assert_eq!(
+        (&shown["structured_result"], &shown["warnings"][0]["code"]),
+        (&json!(null), &json!("structured_levels"))
+    );
+    assert_eq!(shown["answer"], format!("{}1{}", "[".repeat(150), "]".repeat(150)));
+}
+
+#[tokio::test]
 async fn r11_4_1_calls_that_nobody_waited_for_are_in_the_account() {
     let mut reply = None;
     // On a busy machine its time may be over before the call is made.
