@@ -66,8 +66,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::api::{
-    Annotations, Approval, Args, CallCount, CallError, Caller, Content, DecisionCount, Progress, QueueState, Reply,
-    Resource, ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
+    Annotations, Approval, Args, CallCount, CallError, Caller, Content, DecisionCount, Progress, QueueState,
+    Reply, Resource, ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 use self::counts::Counts;
 use self::debug::{CallFacts, Ring};

@@ -169,9 +169,10 @@ fn page(http: &Http, stored: Option<Option<StoreCounts>>, is_up: bool) -> String
         (format!(",tool=\"{}\",reason=\"{}\"", escaped(&call.tool), escaped(&call.reason)), call.count)
     });
     page.many(&CALLS, calls.collect());
-    let decisions = engine.decisions.iter().map(|decided| {
-        (format!(",decision=\"{}\",by=\"{}\"", decided.decision, decided.by), decided.count)
-    });
+    let decisions = engine
+        .decisions
+        .iter()
+        .map(|decided| (format!(",decision=\"{}\",by=\"{}\"", decided.decision, decided.by), decided.count));
     page.many(&DECISIONS, decisions.collect());
     page.one(&HTTP_SESSIONS, http.sessions.count() as u64);
     let connections = http.connections.stats();
