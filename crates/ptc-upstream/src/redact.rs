@@ -314,3 +314,25 @@ impl Redactor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A configuration with such secrets is refused.
+    #[test]
+    fn secrets_whose_codes_have_no_room_are_counted() {
+        let mut forms = Forms::default();
+        let keys = |from: u128, to: u128| {
+            (from..to).map(|n| format!("{:040x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)))
+        };
+        keys(1, 700).for_each(|key| forms.add(&key));
+        assert_eq!(forms.without_codes, 0);
+        keys(700, 1_000).for_each(|key| forms.add(&key));
+        let without = forms.without_codes;
+        assert!(without > 0);
+        keys(1, 1_000).for_each(|key| forms.add(&key));
+        assert_eq!(forms.without_codes, without, "none is counted again");
+        assert!(keys(999, 1_000).all(|key| forms.folded.contains(&key)), "all but codes is looked for");
+    }
+}
