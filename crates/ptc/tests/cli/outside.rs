@@ -253,6 +253,9 @@ fn commands_have_the_environment_that_their_file_names_and_no_keys() {
 fn keys_of_models_and_of_commands_show_neither_in_answers_nor_in_traces_and_recordings() {
     let env = "env = { KEY_COPY = \"${ANTHROPIC_API_KEY}\", OTHER = \"${GIVEN_TOKEN}\" }\n";
     let folder = shows_environment("keys-covered", env);
+    // What the command shows is covered before it is recorded; what the model says of it is covered there.
+    let program = "(println \"tok-8f7e6d5c4b\") (return (tool/look {}))";
+    write(&folder, &[("replies.jsonl", &format!("{}\n", json!({"program": program})))]);
     let ran = run_with_key(
         &folder,
         &[
