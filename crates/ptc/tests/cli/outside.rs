@@ -291,8 +291,9 @@ fn secrets_of_the_environment_of_a_command_reach_neither_programs_nor_models() {
     let ran = run_with_key(&folder, &["run", "agent.toml"]);
     assert!(ran.out.contains("[0 1]") || ran.out.contains("[0,1]"), "{} {}", ran.out, ran.err);
     // What it complains of, also where that is cut.
-    let agent = "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\n[tools.look]\ncommand = [\"sh\", \"-c\", \"head -c 1992 /dev/zero | tr '\\\\0' 'x' >&2; env >&2; exit 1\"]\n";
-    let program = "(return (try (tool/look {}) (catch e (count (re-seq #\"tok-\" (ex-message e))))))";
+    let agent = "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\n[tools.look]\ncommand = [\"sh\", \"-c\", \"head -c 1992 /dev/zero | tr '\\\\0' 'x' >&2; echo $A_TOKEN >&2; exit 1\"]\n";
+    let program =
+        "(return (try (tool/look {}) (catch Exception e (count (re-seq #\"tok-\" (ex-message e))))))";
     let reply = format!("{}\n", json!({"program": program}));
     let env = "env = { A_TOKEN = \"tok-8f7e6d5c4b\" }\n";
     write(&folder, &[("agent.toml", &format!("{agent}{env}")), ("replies.jsonl", &reply)]);
