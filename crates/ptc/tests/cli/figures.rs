@@ -238,6 +238,7 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("upstreams.md", "128 bytes", "crates/ptc-upstream/src/runtime/context.rs", "const VALUE_BYTES: usize = 128"),
     ("upstreams.md", "8 bytes", "crates/ptc-upstream/src/credentials.rs", "const SHORTEST_INHERITED: usize = 8"),
     ("upstreams.md", "8 bytes", "crates/ptc-upstream/src/redact/forms.rs", "const SHORTEST_INSIDE: usize = 8"),
+    ("upstreams.md", "40 bytes", "crates/ptc-upstream/src/credentials.rs", "about 700 of 40 bytes are not too many"),
     ("upstreams.md", "1 KiB", "crates/ptc-upstream/src/redact.rs", "const LARGEST_CODED: usize = 1024"),
     ("sizing.md", "24 hours", "crates/ptc-server/src/options/table.rs", "journal_retention_ms: u64 = 86_400_000"),
     ("sizing.md", "200 bytes", "crates/ptc/tests/cli/figures.rs", "const JOURNAL: (u32, usize) = (1_000, 200)"),
