@@ -305,8 +305,9 @@ fn mul_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a * b),
         Pair::Ints(x, y) => {
-            check_bits(x.bits() + y.bits())?;
-            big_as(&*x * &*y, a, b)
+            // A product has as many bits as both together, or one less: whether it is one too long shows when it is there.
+            check_bits((x.bits() + y.bits()).saturating_sub(1))?;
+            sized_as(&*x * &*y, a, b)?
         }
         Pair::Decimals(x, y) => decimals(ops::mul, &x, &y)?,
         Pair::Ratios(x, y) => ratio::mul(&x, &y)?,

@@ -120,6 +120,11 @@ fn two_operands() {
 fn results_beyond_the_limit_are_refused() {
     let long = Value::big(BigInt::from(1) << (MAX_BITS - 1));
     assert_eq!(shown(mul(&long, &long)), "memory_exceeded");
+    // The longest there is, as a product: 2^(MAX_BITS - 1) has MAX_BITS bits.
+    let power = |bits: u64| Value::big(BigInt::from(1) << bits);
+    let longest = mul(&power(MAX_BITS / 2), &power(MAX_BITS / 2 - 1));
+    assert_eq!(shown(longest.and_then(|product| sub(&product, &long))), "0");
+    assert_eq!(shown(mul(&power(MAX_BITS / 2), &power(MAX_BITS / 2))), "memory_exceeded");
     assert_eq!(shown(add(&long, &long)), "memory_exceeded");
     assert_eq!(shown(quot(&long, &long)), "1");
 }

@@ -197,7 +197,8 @@ pub static ALL: &[Limit] = &[
         "form depth",
         LimitUnit::Count,
         || crate::analyze::MAX_NESTING as u64,
-        "How deep forms nest after macros such as `->` and `cond` are rewritten.",
+        "How deep forms nest after macros such as `->` and `cond` are rewritten. What a macro begins and ends with counts as \
+         well: a `->`, `->>`, `case` or `cond` may have two or three steps fewer.",
         ErrorKind::NestingTooDeep,
     ),
     fixed(
@@ -212,7 +213,8 @@ pub static ALL: &[Limit] = &[
         LimitUnit::Count,
         || crate::reader::ReadLimits::default().max_digits as u64,
         "Digits of one integer in a text. A program with a longer one in its own text does not begin. In JSON the error is a \
-         `format_error`.",
+         `format_error`. Texts that `bigint`, `biginteger`, `bigdec` and the constructors of `BigInteger` and `BigDecimal` make \
+         numbers of may have as many digits as fit the bits of an integer.",
         ErrorKind::Parse,
     )
     .also_of_literals(),
