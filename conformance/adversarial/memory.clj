@@ -313,3 +313,6 @@ small
 
 ;; == a long symbol in upper case, again and again => memory_exceeded
 (let [s (symbol (.repeat "k" 300000))] (mapv (fn [_] (clojure.string/upper-case s)) (range 3000)))
+
+;; == one entry of a map, again and again => memory_exceeded
+(let [m (zipmap (range 5000) (range)) v (mapv (fn [_] (first m)) (range 400000))] (nth v 5))

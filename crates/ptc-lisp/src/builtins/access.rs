@@ -143,6 +143,7 @@ pub(super) fn tail(items: &Shared<VecObj>, offset: usize, list: bool) -> Value {
 }
 
 const EMPTY_BYTES: usize = 96;
+pub(super) const ENTRY_BYTES: usize = EMPTY_BYTES + 2 * size_of::<Value>();
 
 /// The empty sequence.
 pub(super) fn empty_seq() -> Value {
@@ -205,11 +206,20 @@ fn advance(value: &mut Value, by: usize) -> bool {
     false
 }
 
-fn first(_: &mut Heap, args: &mut [Value]) -> Res {
+/// Counts what an item of a map takes: an entry is a vector, made when somebody asks for it.
+fn count_entry(heap: &mut Heap, coll: &Value) {
+    if let Value::Map(_) | Value::Sorted(_) = coll {
+        heap.allocated(ENTRY_BYTES);
+    }
+}
+
+fn first(heap: &mut Heap, args: &mut [Value]) -> Res {
+    count_entry(heap, &args[0]);
     first_of(&args[0])
 }
 
-fn second(_: &mut Heap, args: &mut [Value]) -> Res {
+fn second(heap: &mut Heap, args: &mut [Value]) -> Res {
+    count_entry(heap, &args[0]);
     let mut items = items(&args[0])?;
     if step(&mut items)?.is_none() {
         return Ok(Value::Nil);
@@ -218,6 +228,7 @@ fn second(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn last(heap: &mut Heap, args: &mut [Value]) -> Res {
+    count_entry(heap, &args[0]);
     Ok(match &args[0] {
         Value::Vec(body) => body.items.last().cloned().unwrap_or_default(),
         Value::Seq(body) => body.as_slice().last().cloned().unwrap_or_default(),

@@ -6,13 +6,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::access::items;
+use super::access::{ENTRY_BYTES, items};
 use super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal, pending};
-use crate::value::Value;
 use crate::value::seq::{Spine, spine};
+use crate::value::{Items, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/lazy?", "[coll]", is_lazy, "Whether the spine of a sequence has an unrealised part.", &[]),
@@ -75,6 +75,9 @@ fn iter(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn next(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Value::Iter(items) = &args[0] else { return illegal("expected an iterator") };
     heap.work(1)?;
+    if let Items::Map(..) | Items::Sorted(..) = &*items.borrow() {
+        heap.allocated(ENTRY_BYTES);
+    }
     let item = items.borrow_mut().next().map_err(pending)?;
     Ok(item.unwrap_or(Value::Unbound))
 }
