@@ -14,8 +14,9 @@ pub(crate) const ALLOCATION: usize = 32;
 pub(crate) const OBJECT: usize = 128;
 pub(crate) const FIELD: usize = 120;
 
-/// A tree takes at most so many times what its text does: an empty object is an element of text.
-const TIMES_TEXT: usize = 12;
+/// A tree takes about so many times what its text does at most: an empty object is an element of text. Only arrays in arrays
+/// take more, which is little in a short text.
+const TIMES_TEXT: usize = 16;
 
 /// Up to so many bytes of text a tree is small, whatever it is of.
 const SMALL_TEXT: usize = 512;
