@@ -289,7 +289,8 @@ fn secrets_of_the_environment_of_a_command_reach_neither_programs_nor_models() {
     let replies = [json!({"program": program})].map(|reply| format!("{reply}\n")).concat();
     write(&folder, &[("replies.jsonl", &replies)]);
     let ran = run_with_key(&folder, &["run", "agent.toml"]);
-    assert!(ran.out.contains("[0 1]") || ran.out.contains("[0,1]"), "{} {}", ran.out, ran.err);
+    let counts: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(counts, json!([0, 1]), "{}", ran.err);
     // What it complains of, also where that is cut.
     let agent = "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\n[tools.look]\ncommand = [\"sh\", \"-c\", \"head -c 1992 /dev/zero | tr '\\\\0' 'x' >&2; echo $A_TOKEN >&2; exit 1\"]\n";
     let program =

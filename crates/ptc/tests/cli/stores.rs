@@ -131,7 +131,7 @@ fn a_plan_belongs_to_one_store_of_a_database_and_to_no_dump_of_it() {
     let err = refused(&world, &[&secret]);
     assert!(err.contains("postgres://ptc@") && !err.contains("sentinel"), "{err}");
     let err = refused(&world, &[]);
-    assert!(err.contains("give its whole address with --store"), "{err}");
+    assert!(err.contains("give the whole address with --store"), "{err}");
     let dump = server.dump("one");
     let elsewhere = Postgres::start("bound-copy").expect("it was there before");
     let copy = elsewhere.load("one", &dump);
