@@ -101,7 +101,7 @@ impl Options {
 /// Attacks until the minutes are over, and fails if anything was found.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        println!("{USAGE}");
+        eprintln!("{USAGE}");
         return Ok(());
     }
     let options = Options::parse(args)?;
