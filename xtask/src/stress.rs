@@ -50,7 +50,7 @@ const FRAIL: &[&str] = &[
     "calls_of_a_pmap_run_at_once",
     "ctrl_c_ends_a_script",
     "ctrl_c_stops_the_program_and_not_the_session",
-    "killed_at_any_time_a_mission_goes_on_behind_its_last_answer",
+    "killed_around_any_change_of_its_store_a_mission_goes_on_behind_its_last_answer",
     "killed_at_every_step_of_a_decision_the_write_comes_at_most_once_and_gaps_are_told",
     "no_more_calls_run_at_once_than_allowed",
     "people_decide_about_calls_while_the_worker_is_killed",

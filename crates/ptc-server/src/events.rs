@@ -70,6 +70,9 @@ engine_events! {
         count: u64, "how many";
         keys: &str, "the ids of the keys that they are sealed with";
     }
+    ERROR false ticket_keys_gone: "The file of the keys of programs that wait is gone, or has other keys: once this server ends, nobody can open what waits now.", {
+        error: &str, "what is wrong with the file";
+    }
     INFO false program_timeout: "A program took more time than it has, and was ended.", {
         waited_for: &str, "servers and tools that it waited for then, if any";
         setting: &str, "what gives programs more time";

@@ -27,8 +27,13 @@ use crate::log_check;
 use crate::mark::{Mark, Marker};
 use crate::same_file::{FileId, OpenedFiles, id};
 
-/// Pages that the log grows by until they are copied.
+/// Pages that the log grows by until they are copied, if the file has as many; a smaller file is copied to earlier, so that a
+/// young store on a small disk is not all log.
 const WORTHWHILE: u64 = 4_000;
+/// Pages that are never worth copying.
+const TOO_FEW: u64 = 500;
+/// Bytes of a page.
+const PAGE: u64 = 4_096;
 /// Pages of a log that is not allowed to grow any more: writers wait until it can begin anew.
 const LONGEST: u64 = 16_000;
 
@@ -74,6 +79,13 @@ struct Copying {
 
 /// A connection that has the file open, until it is dropped.
 pub(crate) struct OpenFile(Arc<Wal>);
+
+impl OpenFile {
+    /// The log of the file.
+    pub fn log(&self) -> &Arc<Wal> {
+        &self.0
+    }
+}
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
@@ -250,14 +262,31 @@ impl Wal {
         locked(&self.synced).no_disk = false;
     }
 
-    /// Notes how long the log is, and wakes whoever copies it.
+    /// Notes how long the log is, and has it copied when that is worthwhile.
     fn grown(self: &Arc<Self>, pages: u64) {
         let mut copying = locked(&self.copying);
         if pages < copying.copied {
             // It has begun anew.
             copying.copied = 0;
         }
-        if copying.due || copying.stopped || pages - copying.copied < WORTHWHILE {
+        let new = pages - copying.copied;
+        if !copying.due && new >= TOO_FEW && (new >= WORTHWHILE || new >= self.file_pages()) {
+            self.copy_soon(&mut copying);
+        }
+    }
+
+    /// Has the log copied because the disk is full: what is copied is written over by what comes next.
+    pub fn disk_is_full(self: &Arc<Self>) {
+        self.copy_soon(&mut locked(&self.copying));
+    }
+
+    fn file_pages(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |file| file.len() / PAGE)
+    }
+
+    /// Wakes the thread that copies.
+    fn copy_soon(self: &Arc<Self>, copying: &mut Copying) {
+        if copying.stopped {
             return;
         }
         copying.due = true;

@@ -774,6 +774,7 @@ async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
         }
         if let Some(desk) = &engine.desk {
             desk.sweep().await;
+            desk.look_at_keys().await;
         }
         if let Some(pulse) = &engine.pulse {
             pulse.look_again().await;

@@ -618,7 +618,11 @@ fn not_kept() -> Answered {
 fn unread(what: &str, why: &str) -> Answered {
     tracing::error!("{what} cannot be read: {why}");
     let message = format!("{what} cannot be read at the moment; nothing was done now");
-    fixed(Reason::STORE, &message, "Send it again under the same key in a moment.")
+    fixed(
+        Reason::STORE,
+        &message,
+        "Send it again under the same key in a moment. If that fails too, whoever runs the server can look with `ptc store check`.",
+    )
 }
 
 /// What is kept of an answer for a request that comes again.

@@ -204,7 +204,7 @@ fn without_a_decision_the_ticket_stays() {
     let mut events = client.eval(5, "(put 5)");
     events.message();
     let ended = server.raw("DELETE", "/mcp", &[("mcp-session-id", &client.session)], b"");
-    assert_eq!(ended.status, 202);
+    assert_eq!(ended.status, 204);
     assert!(waits(&events.result()).is_some());
     assert_eq!(client.open().len(), 5);
     assert!(world.writes().is_empty());

@@ -318,7 +318,7 @@ fn sessions_of_a_token_outlive_its_mcp_sessions_and_are_nobody_elses() {
         "ok"
     );
     let ended = server.raw("DELETE", "/mcp", &[auth, ("mcp-session-id", &first)], b"");
-    assert_eq!(ended.status, 202);
+    assert_eq!(ended.status, 204);
     let second = open();
     let told = ask(&second, "lisp_session_eval", json!({"session_id": id, "program": "x"}));
     assert_eq!(told["result"], "user=> 5");
@@ -328,7 +328,7 @@ fn sessions_of_a_token_outlive_its_mcp_sessions_and_are_nobody_elses() {
         crate::support::call(8, "lisp_session_eval", json!({"session_id": id, "program": "(inc x)"}));
     let answer = replica.post(&[auth, ("mcp-session-id", &second)], &message);
     assert_eq!(answer.json()["result"]["structuredContent"]["result"], "user=> 6", "{answer:?}");
-    assert_eq!(replica.raw("DELETE", "/mcp", &[auth, ("mcp-session-id", &second)], b"").status, 202);
+    assert_eq!(replica.raw("DELETE", "/mcp", &[auth, ("mcp-session-id", &second)], b"").status, 204);
     assert_eq!(replica.post(&[auth, ("mcp-session-id", &second)], &message).status, 404, "it is over there");
     drop((server, replica));
     // With another token there is nothing.

@@ -86,7 +86,7 @@ fn r1_6_10_sessions_begin_with_initialize() {
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let noted = server.post(&[with], &note);
     assert_eq!((noted.status, noted.body.as_str()), (202, ""));
-    assert_eq!(server.raw("DELETE", "/mcp", &[with], b"").status, 202);
+    assert_eq!(server.raw("DELETE", "/mcp", &[with], b"").status, 204);
     assert_eq!(server.post(&[with], &ping()).status, 404, "closed");
 }
 

@@ -250,7 +250,7 @@ fn a_request_goes_on_when_its_client_ends_its_session() {
     let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
     let left = first.send_until(&world, "did a", &request);
     let ended = first.server.raw("DELETE", "/mcp", &[("mcp-session-id", &first.session)], b"");
-    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!(ended.status, 204, "{ended:?}");
     let told = left.join().expect("it ends").expect("it is answered");
     assert_eq!(reason(&told), "cancelled", "nobody waits for it: {told}");
     assert_eq!(reason(&second.send(&request)), "busy");

@@ -33,6 +33,12 @@ use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scop
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
+/// What to do when the store could not say what a program did: it may be away, or rows of it damaged.
+const DECIDE_AGAIN: &str = "Decide the same again in a moment. If that fails too, whoever runs the server can look with \
+                            `ptc store check`.";
+/// The same for who rejects.
+pub(super) const REJECT_AGAIN: &str = "Reject the calls again in a moment. If that fails too, whoever runs the server can \
+                                       look with `ptc store check`.";
 /// Why a program is over whose calls are rejected after they were approved.
 const LEFT: &str = "they had been approved, and the server that went on with the program ended";
 
@@ -206,7 +212,7 @@ impl Engine {
                 put_back(tickets, taken).await;
                 let message =
                     "what the program was told before cannot be read at the moment; nothing was done now";
-                return Ok(answer(Reason::STORE, message, "Decide the same again in a moment."));
+                return Ok(answer(Reason::STORE, message, DECIDE_AGAIN));
             }
         };
         let signals = &Signals { scope: Some(scope), claim: None, journal, ..signals.clone() };
@@ -259,7 +265,7 @@ impl Engine {
                 put_back(tickets, taken).await;
                 let message =
                     "what the program made before cannot be read at the moment; nothing was done now";
-                answer(Reason::STORE, message, "Reject the calls again in a moment.")
+                answer(Reason::STORE, message, REJECT_AGAIN)
             }
         }
     }

@@ -71,6 +71,8 @@ pub struct Desk {
     shared: bool,
     /// Whether it was told that tickets cannot be swept.
     unswept: Arc<ToldOnce>,
+    /// Whether it was told that the file of the keys is not as it was.
+    unkept: Arc<ToldOnce>,
 }
 
 /// What a ticket's text opens to.
@@ -168,7 +170,7 @@ impl Desk {
             Some(store) => store,
             None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
         };
-        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared, unswept: Arc::default() })
+        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared, unswept: Arc::default(), unkept: Arc::default() })
     }
 
     fn claims(&self, text: &str) -> Result<Claims, SealError> {
@@ -194,6 +196,16 @@ impl Desk {
             Ok(_) => self.unswept.went_well(),
             Err(error) if self.unswept.failed() => tracing::warn!("tickets cannot be swept: {error}"),
             Err(_) => {}
+        }
+    }
+
+    /// Tells once when the keys of programs that wait are nowhere but in this process.
+    pub async fn look_at_keys(&self) {
+        let keys = self.keys.clone();
+        match tokio::task::spawn_blocking(move || keys.check_file()).await {
+            Ok(Ok(())) => self.unkept.went_well(),
+            Ok(Err(error)) if self.unkept.failed() => events::ticket_keys_gone(&error),
+            _ => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -13,7 +13,11 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use super::super::text::hex;
 
 /// Keys by their ids. The first seals, all of them open.
-pub struct Keys(Vec<Key>);
+pub struct Keys {
+    keys: Vec<Key>,
+    /// The file that they are from.
+    file: Option<PathBuf>,
+}
 
 struct Key {
     id: String,
@@ -22,7 +26,7 @@ struct Key {
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|key| &key.id)).finish()
+        f.debug_list().entries(self.keys.iter().map(|key| &key.id)).finish()
     }
 }
 
@@ -46,7 +50,7 @@ const KEY: usize = 32;
 impl Keys {
     /// A key that nobody keeps: what it seals ends with the process.
     pub fn random() -> Result<Keys, String> {
-        Ok(Keys(vec![Key::new("memory", &random::<KEY>()?)?]))
+        Ok(Keys { keys: vec![Key::new("memory", &random::<KEY>()?)?], file: None })
     }
 
     /// Reads keys, one per line: an id and 32 bytes in Base64. Lines that begin with `#` are comments.
@@ -67,7 +71,7 @@ impl Keys {
         }
         match keys.is_empty() {
             true => Err("there is no key; a line is an id and 32 bytes in Base64".to_owned()),
-            false => Ok(Keys(keys)),
+            false => Ok(Keys { keys, file: None }),
         }
     }
 
@@ -75,7 +79,20 @@ impl Keys {
     pub fn load(path: &Path) -> Result<Keys, String> {
         owned::check(path, Reach::GroupReads)?;
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Keys::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+        let keys = Keys::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(keys.of(path))
+    }
+
+    fn of(self, path: &Path) -> Keys {
+        Keys { file: Some(path.to_owned()), ..self }
+    }
+
+    /// Whether whoever reads their file now opens what these keys seal.
+    pub fn check_file(&self) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let (now, probe) = (Keys::load(file)?, self.seal("probe", b"")?);
+        let opened = now.open("probe", &probe).map(|_| ());
+        opened.map_err(|_| format!("{} does not have the key '{}' any more", file.display(), probe.key))
     }
 
     /// The keys of a file that only its owner may read; it is made with a new key if it is not there. Its id is one that no key
@@ -86,7 +103,7 @@ impl Keys {
             Ok(mut file) => {
                 let line = format!("k{} {}\n", hex(&random::<8>()?), STANDARD.encode(random::<KEY>()?));
                 file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-                Keys::parse(&line)
+                Ok(Keys::parse(&line)?.of(path))
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 // Another process may be writing it at this moment.
@@ -105,7 +122,7 @@ impl Keys {
 
     /// Seals bytes. `bound` is not in them, and they open with nothing else.
     pub fn seal(&self, bound: &str, plain: &[u8]) -> Result<Sealed, String> {
-        let key = self.0.first().ok_or("there is no key")?;
+        let key = self.keys.first().ok_or("there is no key")?;
         let nonce = random::<NONCE_LEN>()?;
         let mut bytes = plain.to_vec();
         key.key
@@ -117,7 +134,7 @@ impl Keys {
 
     /// What was sealed.
     pub fn open(&self, bound: &str, sealed: &Sealed) -> Result<Vec<u8>, SealError> {
-        let key = self.0.iter().find(|key| key.id == sealed.key);
+        let key = self.keys.iter().find(|key| key.id == sealed.key);
         let key = key.ok_or_else(|| SealError::NoKey(sealed.key.clone()))?;
         let (nonce, sealed) = sealed.bytes.split_first_chunk::<NONCE_LEN>().ok_or(SealError::Tampered)?;
         let mut bytes = sealed.to_vec();
@@ -261,6 +278,13 @@ mod tests {
         let sealed = Keys::kept(&path).expect("it is made").seal("x", b"a").expect("it seals");
         assert_eq!(Keys::kept(&path).expect("it is there").open("x", &sealed).as_deref(), Ok(&b"a"[..]));
         let lost = folder.join("lost.keys");
+        let keys = Keys::kept(&lost).expect("it is made");
+        assert_eq!(keys.check_file(), Ok(()));
+        std::fs::copy(&path, &lost).expect("another key is in its place");
+        assert!(keys.check_file().expect_err("it is another key").contains("lost.keys does not have the key"));
+        std::fs::remove_file(&lost).expect("it goes");
+        assert!(keys.check_file().expect_err("it is gone").contains("lost.keys"));
+        assert_eq!(Keys::random().expect("a key").check_file(), Ok(()), "there never was a file");
         let other = Keys::kept(&lost).expect("it is made").open("x", &sealed);
         assert_eq!(other, Err(SealError::NoKey(sealed.key.clone())), "a new key has an id of its own");
         #[cfg(unix)]

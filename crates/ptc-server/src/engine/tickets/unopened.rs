@@ -12,7 +12,7 @@ use super::super::audit::{self, AuditNote};
 use super::super::receipt::{Filled, Receipt, RequestClaim};
 use super::super::{Answered, Engine};
 use super::choice::Decided;
-use super::decide::answer;
+use super::decide::{REJECT_AGAIN, answer};
 use super::seal::Sealed;
 use super::settle::{kept, rejected};
 use super::{Desk, Keys, account, changing, machine_of, refused};
@@ -130,7 +130,7 @@ impl Engine {
                 tracing::error!("what a program made before cannot be read: {why}");
                 let message =
                     "what the program made before cannot be read at the moment; nothing was done now";
-                return Some(answer(Reason::STORE, message, "Reject the calls again in a moment."));
+                return Some(answer(Reason::STORE, message, REJECT_AGAIN));
             }
         };
         let answered = made.tell(rejected(&format!("it cannot be opened: {}", unopened.why)), None);

@@ -57,7 +57,8 @@ impl Http {
     fn delete(&self, identity: &Identity, headers: &HeaderMap) -> Result<Response, Refusal> {
         let session = self.session(identity, headers)?;
         self.close(&session);
-        Ok(StatusCode::ACCEPTED.into_response())
+        // Clients warn of other codes: it is over, nothing of it is still to come.
+        Ok(StatusCode::NO_CONTENT.into_response())
     }
 
     fn close(&self, session: &HttpSession) {
