@@ -4,6 +4,8 @@
 //! read, the value that the text under that key spells, with a depth of its own: whoever sends JSON could then send values
 //! that no limit has seen. No crate here may ask for that feature.
 
+use std::borrow::Cow;
+
 use serde::de::{Error, IgnoredAny};
 
 /// The fields of a JSON object with their texts; of more than `most`, one more than that.
@@ -28,6 +30,50 @@ pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
         items.push(parts.value());
     }
     Ok(items)
+}
+
+/// A JSON text in which escapes that are half of a surrogate pair are `\ufffd`, as [`ptc_lisp`] reads them. JavaScript writes
+/// `\ud83d` for half of an emoji that was cut, which is no character, and decoders of JSON refuse all of the text for it.
+pub fn paired(text: &str) -> Cow<'_, str> {
+    let mut paired: Option<String> = None;
+    let (mut at, mut taken) = (0, 0);
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        let escape = at + found;
+        let lone = match unit(text, escape) {
+            Some(0xd800..=0xdbff) if matches!(unit(text, escape + 6), Some(0xdc00..=0xdfff)) => {
+                at = escape + 12;
+                false
+            }
+            Some(unit) => {
+                at = escape + 6;
+                matches!(unit, 0xd800..=0xdfff)
+            }
+            None => {
+                at = escape + 2;
+                false
+            }
+        };
+        if lone {
+            let paired = paired.get_or_insert_default();
+            paired.push_str(&text[taken..escape]);
+            paired.push_str("\\ufffd");
+            taken = at;
+        }
+    }
+    match paired {
+        Some(paired) => Cow::Owned(paired + &text[taken..]),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The code unit of the escape that stands there, if one does.
+fn unit(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_hexdigit())
+        .then(|| u16::from_str_radix(digits, 16).ok())
+        .flatten()
 }
 
 /// How much a JSON text holds.
@@ -141,6 +187,24 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced_and_nothing_else_is() {
+        for (text, expected) in [
+            (r#"["a", 1, "\n\"\\"]"#, r#"["a", 1, "\n\"\\"]"#),
+            (r#""\ud83d\ude00 \uD83D\uDE00 \u00e4""#, r#""\ud83d\ude00 \uD83D\uDE00 \u00e4""#),
+            (r#""a\ud83d""#, r#""a\ufffd""#),
+            (r#""\ude00b \uD83Dc""#, r#""\ufffdb \ufffdc""#),
+            (r#""\ud83d\ud83d\ude00\n""#, r#""\ufffd\ud83d\ude00\n""#),
+            (r#""\ud83d\u00e4""#, r#""\ufffd\u00e4""#),
+            (r#""\\ud83d \\\ud83d""#, r#""\\ud83d \\\ufffd""#),
+            // What is no escape stays, for whoever reads the text to refuse.
+            (r#""\ud8 \u+d83""#, r#""\ud8 \u+d83""#),
+            ("\"\\ud83\u{1f600}\\", "\"\\ud83\u{1f600}\\"),
+        ] {
+            assert_eq!(paired(text), expected);
+        }
+    }
 
     #[test]
     fn parts_are_the_texts_that_they_are() {

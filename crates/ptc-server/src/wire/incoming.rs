@@ -2,6 +2,7 @@
 //! answers to what is none of them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ptc_host::rounded_integer;
@@ -85,6 +86,12 @@ impl RefusedMessage {
         RefusedMessage { code: -32700, message: message.into(), id: id_of(bytes).unwrap_or_default() }
     }
 
+    /// What has one field twice, of which readers of JSON take the first, the last or none.
+    fn doubled(bytes: &[u8], field: &str) -> RefusedMessage {
+        let message = format!("Invalid Request: the message has the field `{field}` twice; send it once");
+        RefusedMessage { code: -32600, message: message.into(), id: id_of(bytes).unwrap_or_default() }
+    }
+
     /// The answer.
     pub fn reply(&self) -> Json {
         error(self.id.clone(), self.code, &self.message)
@@ -118,6 +125,19 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
+/// A field that a message, or its `params`, has twice.
+fn doubled_field(text: &str) -> Option<String> {
+    let fields = ptc_host::parts::fields(text, usize::MAX - 1).ok()?;
+    let doubled = twice(&fields);
+    let params = fields.iter().find(|(name, _)| name == "params");
+    doubled.or_else(|| twice(&ptc_host::parts::fields(params?.1, usize::MAX - 1).ok()?))
+}
+
+fn twice(fields: &[(String, &str)]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    fields.iter().find(|(name, _)| !seen.insert(name)).map(|(name, _)| name.clone())
+}
+
 /// Reads a message.
 pub fn read(bytes: &[u8]) -> Result<Message, RefusedMessage> {
     let read = match bytes.len() < large::LARGE {
@@ -127,9 +147,16 @@ pub fn read(bytes: &[u8]) -> Result<Message, RefusedMessage> {
     let (json, has_text) = read.map_err(|unread| match unread {
         Unread::Json(error) => RefusedMessage::unreadable(bytes, &error),
         Unread::TooMany => RefusedMessage::too_many(bytes),
+        Unread::Doubled(field) => RefusedMessage::doubled(bytes, &field),
     })?;
-    if let Some(number) = std::str::from_utf8(bytes).ok().and_then(rounded_integer) {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if let Some(number) = rounded_integer(text) {
         return Err(RefusedMessage::rounded(bytes, number));
+    }
+    if bytes.len() < large::LARGE
+        && let Some(field) = doubled_field(text)
+    {
+        return Err(RefusedMessage::doubled(bytes, &field));
     }
     let Json::Object(fields) = &json else { return Err(RefusedMessage::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
@@ -303,6 +330,24 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, RefusedMessage::INVALID),
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err(), refused, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_field_twice_is_refused_whatever_its_length() {
+        for filler in [0, large::LARGE] {
+            let filler = "x".repeat(filler);
+            for (doubled, rest) in [
+                ("id", r#""params":{},"id":2"#),
+                ("name", r#""params":{"name":"a","name":"b"}"#),
+                ("params", r#""params":{},"params":{}"#),
+            ] {
+                let text =
+                    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","x":"{filler}",{rest}}}"#);
+                let refused = read(text.as_bytes()).expect_err(rest);
+                assert_eq!(refused.code, -32600, "{refused:?}");
+                assert!(refused.message.contains(&format!("`{doubled}` twice")), "{refused:?}");
+            }
         }
     }
 

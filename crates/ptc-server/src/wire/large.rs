@@ -25,6 +25,8 @@ pub enum Unread {
     Json(serde_json::Error),
     /// It has too many values.
     TooMany,
+    /// It has this field twice.
+    Doubled(String),
 }
 
 impl From<serde_json::Error> for Unread {
@@ -72,6 +74,9 @@ impl LargeReader {
                 true => self.with_text_at(rest, value)?,
                 false => self.value(value)?,
             };
+            if object.contains_key(&name) {
+                return Err(Unread::Doubled(name));
+            }
             object.insert(name, value);
         }
         Ok(Json::Object(object))

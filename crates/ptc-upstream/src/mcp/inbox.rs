@@ -160,7 +160,7 @@ impl Inbox {
     /// Takes in the text of a message, or of several in a list. Gives what rmcp has to see.
     pub fn accept(&self, text: &[u8]) -> Result<Vec<ServerJsonRpcMessage>, Unreadable> {
         let text = std::str::from_utf8(text).map_err(|_| Unreadable)?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = &*parts::paired(text.strip_prefix('\u{feff}').unwrap_or(text));
         if text.trim_ascii_start().starts_with('[') {
             let items = parts::items(text).map_err(|_| Unreadable)?;
             return items.into_iter().filter_map(|item| self.accept_one(item).transpose()).collect();
@@ -276,5 +276,7 @@ mod tests {
         assert_eq!(after(answer), Some(Ok("{}".to_owned())));
         assert_eq!(after(&format!("\u{feff}{answer}")), Some(Ok("{}".to_owned())), "with a byte order mark");
         assert_eq!(after(&format!("[{answer}]")), Some(Ok("{}".to_owned())), "in a list");
+        let half = after(&answer.replace("{}", "{\"a\":\"\\ud83d\"}"));
+        assert_eq!(half, Some(Ok("{\"a\":\"\\ufffd\"}".to_owned())), "with half of a character");
     }
 }

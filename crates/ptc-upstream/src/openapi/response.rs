@@ -1,5 +1,6 @@
 //! Answers of HTTP APIs as payloads and faults.
 
+use ptc_host::parts;
 use serde_json::Value as Json;
 
 use crate::call;
@@ -19,10 +20,11 @@ pub fn payload(status: u16, body: &[u8], max_values: usize) -> Result<Payload, F
         }
         200..=299 => {
             call::fits(body, max_values)?;
-            let Ok(value) = serde_json::from_slice::<Json>(body) else {
+            let text = std::str::from_utf8(body).unwrap_or_default();
+            let Ok(value) = serde_json::from_str::<Json>(&parts::paired(text)) else {
                 return Err(Fault { bytes: Some(bytes), ..Fault::unreadable("malformed JSON response") });
             };
-            call::exact(std::str::from_utf8(body).unwrap_or_default())?;
+            call::exact(text)?;
             Ok(Payload { structured: Some(value), bytes, ..Payload::default() })
         }
         400 | 403 | 404 | 422 => fault(Reason::ToolError, format!("http {status}{}", said(body))),
@@ -51,6 +53,8 @@ mod tests {
     fn good_answers_are_json_or_empty() {
         assert_eq!(payload(200, b"{\"a\":1}", 9).expect("it is JSON").structured, Some(json!({"a": 1})));
         assert_eq!(payload(201, b"null", 9).expect("it is JSON").structured, Some(json!(null)));
+        let half = payload(200, b"\"a\\ud83d\"", 9).expect("half of a character is none");
+        assert_eq!(half.structured, Some(json!("a\u{fffd}")));
         for (status, body) in [(204, "ignored"), (200, ""), (202, " \n")] {
             assert_eq!(payload(status, body.as_bytes(), 9).expect("it is empty").structured, None);
         }

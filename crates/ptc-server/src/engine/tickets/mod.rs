@@ -170,7 +170,14 @@ impl Desk {
             Some(store) => store,
             None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
         };
-        Ok(Desk { tickets: Tickets::new(store), keys, ttl, shared, unswept: Arc::default(), unkept: Arc::default() })
+        Ok(Desk {
+            tickets: Tickets::new(store),
+            keys,
+            ttl,
+            shared,
+            unswept: Arc::default(),
+            unkept: Arc::default(),
+        })
     }
 
     fn claims(&self, text: &str) -> Result<Claims, SealError> {

@@ -281,7 +281,9 @@ mod tests {
         let keys = Keys::kept(&lost).expect("it is made");
         assert_eq!(keys.check_file(), Ok(()));
         std::fs::copy(&path, &lost).expect("another key is in its place");
-        assert!(keys.check_file().expect_err("it is another key").contains("lost.keys does not have the key"));
+        assert!(
+            keys.check_file().expect_err("it is another key").contains("lost.keys does not have the key")
+        );
         std::fs::remove_file(&lost).expect("it goes");
         assert!(keys.check_file().expect_err("it is gone").contains("lost.keys"));
         assert_eq!(Keys::random().expect("a key").check_file(), Ok(()), "there never was a file");
