@@ -10,6 +10,8 @@
 //! A disk that fails to sync may have dropped what it was to write, and tells that once to whoever had the file open then. So
 //! the log stays open for as long as it is the same file, and a log with a failed sync is never synced again: if it can
 //! still be read whole, it is copied into the file, which is synced, and begins anew; so is one that another process left.
+//! Where the file could not be synced, the system forgets what it holds of it before that is written again: file systems
+//! take pages that they hold for written otherwise, and lose them although the next sync succeeds.
 //!
 //! Copying the log into the file takes long compared with a commit. So writers do not do it; a thread of its own does,
 //! as soon as it is worthwhile.
@@ -74,6 +76,8 @@ struct Copying {
     copied: u64,
     due: bool,
     stopped: bool,
+    /// Whether copying failed last.
+    failed: bool,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -212,9 +216,10 @@ impl Wal {
         if synced.no_disk {
             return Err(why);
         }
+        let parts = self.parts.load(Ordering::Acquire);
         let whole = || -> io::Result<bool> {
             let log = File::open(self.log())?;
-            let mark = Mark::reached(&log, self.parts.load(Ordering::Acquire))?;
+            let mark = Mark::reached(&log, parts)?;
             log_check::is_whole(log, mark.as_ref())
         };
         match whole().map_err(|error| error.to_string()) {
@@ -222,8 +227,14 @@ impl Wal {
             Ok(false) => return Err(format!("a sync failed and left a part of the log unreadable: {why}")),
             Err(error) => return Err(format!("a sync failed: {why}; the log cannot be read: {error}")),
         }
+        if let Some((_, log)) = &synced.file {
+            // Failures until now are of what is copied now, and would be told of what comes.
+            let _ = log.sync_data();
+        }
         self.begin_log_anew()
             .map_err(|error| format!("a sync failed: {why}; the log cannot be copied: {error}"))?;
+        // Unless a commit has come since, nothing is in it.
+        let _ = self.parts.compare_exchange(parts, 0, Ordering::AcqRel, Ordering::Relaxed);
         synced.failed = None;
         synced.upto = upto;
         Ok(())
@@ -231,6 +242,7 @@ impl Wal {
 
     /// Copies all of the log into the file, which is synced, and begins it anew.
     fn begin_log_anew(&self) -> rusqlite::Result<()> {
+        self.forget_held();
         let sqlite = crate::sqlite::plain(&self.path)?;
         sqlite.pragma_update(None, "synchronous", "FULL")?;
         let busy = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))?;
@@ -241,6 +253,12 @@ impl Wal {
                 None,
             )),
         }
+    }
+
+    /// Has the system forget what it holds of the file, which may not be what is on the disk.
+    fn forget_held(&self) {
+        // Only after a sync that failed it matters whether that works.
+        let _ = File::open(&self.path).map(|file| ptc_system::held::forget(&file));
     }
 
     fn log(&self) -> PathBuf {
@@ -312,13 +330,18 @@ impl Wal {
             if copying.stopped {
                 return;
             }
+            let failed = copying.failed;
             drop(copying);
+            if failed {
+                self.forget_held();
+            }
             if connection.is_none() {
                 connection = crate::sqlite::plain(&self.path).ok();
             }
             // What fails now is tried again when the log has grown more.
             let copied = connection.as_ref().and_then(|sqlite| copied(sqlite).ok());
             let mut copying = locked(&self.copying);
+            copying.failed = copied.is_none();
             copying.copied = copied.unwrap_or(copying.copied);
             copying.due = false;
         }
@@ -328,11 +351,15 @@ impl Wal {
     pub fn stop(&self) {
         let mut copying = locked(&self.copying);
         copying.stopped = true;
-        let thread = copying.thread.take();
+        let (thread, failed) = (copying.thread.take(), copying.failed);
         drop(copying);
         self.wake.notify_all();
         if let Some(thread) = thread {
             let _ = thread.join();
+        }
+        if failed {
+            // Whoever closes the file last copies its log.
+            self.forget_held();
         }
     }
 }
