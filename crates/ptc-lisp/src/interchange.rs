@@ -19,7 +19,7 @@ use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
 use crate::value::print::{Looks, Printer, Style};
 use crate::value::walk::{EntryStep, Parts, Place, TooDeep, Visitor, WalkStep, walk};
-use crate::value::{CellKind, Layout, MAX_DEPTH, Map, Shared, Value};
+use crate::value::{CellKind, Layout, MAX_DEPTH, Map, Shared, Value, ledger};
 
 /// How keys of objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -383,7 +383,7 @@ impl Visitor for Maker<'_> {
 /// and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
 /// itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
-    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED, texts: false };
+    let mut search = JsonSearch { names, path: String::new(), parts: 0, texts: false };
     match walk(value, &mut search).err()? {
         WithoutJson::Value(_) => Some(search.path),
         WithoutJson::SameKey(keys) => Some(format!("{}: {keys}", search.path)),
@@ -393,7 +393,7 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
 /// Refuses a value that has a number, a function or a cell in it for which JSON has no form: its text would be taken for data.
 /// `what` names the value.
 pub(crate) fn sayable(value: &Value, names: &Names, kind: ErrorKind, what: &str) -> Result<(), Error> {
-    let mut search = JsonSearch { names, path: String::new(), left: MOST_SEARCHED, texts: true };
+    let mut search = JsonSearch { names, path: String::new(), parts: 0, texts: true };
     let Err(WithoutJson::Value(Some(odd))) = walk(value, &mut search) else { return Ok(()) };
     let (shown, hint) = match odd {
         Value::Float(float) if float.is_nan() => ("##NaN", NO_NUMBER),
@@ -455,12 +455,13 @@ fn decimal_number(exact: &Exact) -> Option<Number> {
 }
 
 /// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.
-const MOST_SEARCHED: usize = 1 << 24;
+const MOST_SEARCHED: u64 = 1 << 24;
 
 struct JsonSearch<'a> {
     names: &'a Names,
     path: String,
-    left: usize,
+    /// Parts that were looked at.
+    parts: u64,
     /// Whether the texts of exceptions, regexes and the like do for them.
     texts: bool,
 }
@@ -477,8 +478,13 @@ impl Visitor for JsonSearch<'_> {
     type Stop = WithoutJson;
 
     fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, WithoutJson> {
-        self.left = self.left.checked_sub(1).ok_or(WithoutJson::Value(None))?;
-        if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, MOST_SEARCHED)).flatten() {
+        self.parts += 1;
+        if self.parts > MOST_SEARCHED || !ledger::lets_look(self.parts) {
+            return Err(WithoutJson::Value(None));
+        }
+        if let Some(keys) =
+            value.is_map().then(|| SameKey::of(value, self.names, MOST_SEARCHED as usize)).flatten()
+        {
             return Err(WithoutJson::SameKey(keys));
         }
         let has_form = match value {

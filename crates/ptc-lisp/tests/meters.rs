@@ -6,6 +6,7 @@ use ptc_lisp::{Error, ErrorKind, Limits};
 /// The error that a program ends with under a megabyte of memory and so much fuel, if it ends with one.
 fn end(source: &str, fuel: u64) -> Option<Error> {
     let mut machine = Machine::new(Limits { fuel, memory: 1 << 20, ..Limits::default() });
+    machine.set_tools(["t", "call"].map(str::to_owned));
     machine.load(source).expect("it compiles");
     loop {
         match machine.run(100_000) {
@@ -122,6 +123,24 @@ fn arguments_of_tools_take_no_more_memory_as_json_than_the_program_may() {
                 assert!(!fits && kinds.contains(&error.kind), "{argument}: {error}");
             }
             other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Nothing is made by the look whether JSON has a form for all of it, so that only fuel and time can bound it.
+#[test]
+fn a_look_through_the_arguments_of_a_tool_costs_fuel() {
+    for kind in ["object-array", "vec"] {
+        // A million parts that JSON has, and one that it has not.
+        let odd = format!("{{:a [(reduce (fn [x _] ({kind} [x x])) 1 (range 20)) ##NaN]}}");
+        for call in
+            [format!("(tool/t {odd})"), format!("(tool/call {{:server \"s\" :tool \"t\" :args {odd}}})")]
+        {
+            let error = end(&format!("(try {call} (catch Exception e nil))"), 10_000);
+            let kind = error.as_ref().map(|error| error.kind);
+            // Arrays are no arguments of upstreams, which is seen at once.
+            let refused = call.contains("array") && call.contains("call");
+            assert_eq!(kind, (!refused).then_some(ErrorKind::FuelExceeded), "{call}: {error:?}");
         }
     }
 }

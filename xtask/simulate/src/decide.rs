@@ -52,12 +52,8 @@ impl Server {
     /// Decides, as `Engine::handle_once` does if there is a key.
     pub async fn decide(self: &Rc<Self>, party: u64, asked: &Decide) -> Said {
         let Some(scope) = asked.scope() else { return self.take_and_go(party, asked, None).await };
-        let (named, digest) = (scope.clone(), asked.decision.name());
-        let begun = self.ask(party, move |server| {
-            let new = NewRequest { scope: &named, tool: "lisp_approve", digest: digest.as_bytes() };
-            server.journal.requests().begin(&new, lease_ms())
-        });
-        let lease = match begun.await {
+        let digest = asked.decision.name().as_bytes().to_vec();
+        let lease = match self.begin(party, scope.clone(), "lisp_approve", digest).await {
             Some(Ok(Began::Held { lease, .. })) => lease,
             Some(Ok(Began::Done(ended))) => return Said::Ended(ended),
             Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
@@ -137,10 +133,13 @@ impl Server {
             let rule = |before: &Json| ruling(before, &decided);
             server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
         };
+        let ticket = asked.ticket.clone();
         let unheard = move |server: &Server, taken: Result<TakenTicket, TicketError>| {
-            if let Ok(taken) = taken {
-                server.gives_up(party, taken.lease.id());
-                drop(server.tickets.release(&taken));
+            server.gives_up(party, &ticket);
+            match taken {
+                Ok(taken) => drop(server.tickets.release(&taken)),
+                Err(TicketError::Store(_)) => drop(server.tickets.release_owed(&ticket)),
+                Err(_) => {}
             }
         };
         self.ask_or(party, take, unheard).await

@@ -29,9 +29,11 @@ impl Server {
     ) -> Result<(TakenSession, Renewing), &'static str> {
         let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
         let unheard = move |server: &Server, taken: Result<TakenSession, SessionError>| {
-            if let Ok(taken) = taken {
-                server.gives_up(party, id);
-                drop(server.sessions.release(&taken.lease));
+            server.gives_up(party, id);
+            match taken {
+                Ok(taken) => drop(server.sessions.release(&taken.lease)),
+                Err(SessionError::Store(_)) => drop(server.sessions.release_owed(id)),
+                Err(_) => {}
             }
         };
         match self.ask_or(party, take, unheard).await {

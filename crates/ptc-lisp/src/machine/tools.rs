@@ -8,7 +8,7 @@ use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
 use crate::value::walk::{EntryStep, Parts, Place, Visitor, WalkStep, walk};
-use crate::value::{MAX_DEPTH, Map, Value};
+use crate::value::{MAX_DEPTH, Map, Value, ledger};
 
 /// The tool that calls upstreams.
 const CALL: &str = "call";
@@ -39,7 +39,8 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
         [] | [Value::Nil] => Vec::new(),
         [map @ (Value::Map(_) | Value::Sorted(_))] => entries(map),
         [Value::Sym(name), rest @ ..] if heap.names.text(tool) == CALL => {
-            return checked(shorthand(heap, *name, rest)?);
+            let call = shorthand(heap, *name, rest)?;
+            return checked(heap, call);
         }
         _ if args.len().is_multiple_of(2)
             && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_))) =>
@@ -56,8 +57,9 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
     };
     if heap.names.text(tool) != CALL {
         let given = object(heap, pairs)?;
-        sayable(&given, &heap.names, ErrorKind::InvalidToolArgs, "what the tool is given")?;
-        return Ok(given);
+        let looked = sayable(&given, &heap.names, ErrorKind::InvalidToolArgs, "what the tool is given");
+        heap.spend(ledger::take())?;
+        return Ok(looked.map(|()| given)?);
     }
     // Which of two equal keys counts must not depend on their order: the manifest sees only one.
     let mut seen: Vec<String> = Vec::new();
@@ -74,7 +76,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
         seen.push(key);
     }
     let call = object(heap, pairs)?;
-    checked(call)
+    checked(heap, call)
 }
 
 fn wrong_call(message: String) -> Box<Signal> {
@@ -83,31 +85,40 @@ fn wrong_call(message: String) -> Box<Signal> {
 
 /// A call of an upstream whose arguments JSON can say. Other faults in it are the host's to find, which
 /// knows what there is to call.
-fn checked(call: Value) -> Res {
+fn checked(heap: &mut Heap, call: Value) -> Res {
     let Value::Map(body) = &call else { return Ok(call) };
     let part = |name: &str| body.iter().find(|(key, _)| key.as_str() == Some(name));
     let text = |name: &str| part(name).and_then(|(_, value)| value.as_str()).filter(|text| !text.is_empty());
     let (Some(server), Some(tool), Some((_, args))) = (text("server"), text("tool"), part("args")) else {
         return Ok(call);
     };
-    let Some(odd) = unencodable(args) else { return Ok(call) };
+    let odd = unencodable(args);
+    heap.spend(ledger::take())?;
+    let Some(odd) = odd else { return Ok(call) };
     let kind = if let Value::Float(_) = odd { "infinite or not a number" } else { odd.type_name() };
     let message = format!("tool '{server}.{tool}' rejected args: not JSON-encodable ({kind})");
     Err(wrong_call(message))
 }
 
-/// The first part of plain arguments that JSON cannot say.
+/// The first part of plain arguments that JSON cannot say. Nothing if the program is over before it is found.
 fn unencodable(value: &Value) -> Option<Value> {
-    walk(value, &mut Encodable).err()
+    walk(value, &mut Encodable { parts: 0 }).err()?
 }
 
-struct Encodable;
+struct Encodable {
+    /// Parts that were looked at.
+    parts: u64,
+}
 
 impl Visitor for Encodable {
     type Mark = ();
-    type Stop = Value;
+    type Stop = Option<Value>;
 
-    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, Value> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, Option<Value>> {
+        self.parts += 1;
+        if !ledger::lets_look(self.parts) {
+            return Err(None);
+        }
         match value {
             Value::Map(_) | Value::Vec(_) => {
                 Ok(Parts::of(value).map_or(WalkStep::Done, |parts| WalkStep::Into(parts, ())))
@@ -119,20 +130,20 @@ impl Visitor for Encodable {
             | Value::Decimal(_)
             | Value::Str(_) => Ok(WalkStep::Done),
             Value::Float(float) if float.is_finite() => Ok(WalkStep::Done),
-            other => Err(other.clone()),
+            other => Err(Some(other.clone())),
         }
     }
 
-    fn entry(&mut self, (): &mut (), _: usize, _: &Value) -> Result<EntryStep, Value> {
+    fn entry(&mut self, (): &mut (), _: usize, _: &Value) -> Result<EntryStep, Option<Value>> {
         Ok(EntryStep::Value)
     }
 
-    fn leave(&mut self, (): ()) -> Result<(), Value> {
+    fn leave(&mut self, (): ()) -> Result<(), Option<Value>> {
         Ok(())
     }
 
     /// How deep arguments nest is found out when they are measured.
-    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), Value> {
+    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), Option<Value>> {
         Ok(())
     }
 }
