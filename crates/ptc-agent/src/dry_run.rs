@@ -10,7 +10,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::agent::Agent;
 use crate::reason::Reason;
+use crate::run::Context;
 use crate::step::Fail;
+use crate::written::{self, Datum};
 
 impl Agent {
     /// What would go wrong with these inputs, without asking any model.
@@ -19,10 +21,35 @@ impl Agent {
         if self.lacks_optional(context) {
             self.complete(whole.to_mut());
         }
-        let context = &*whole;
+        let rejected = self.takes(&whole).err();
+        self.found(&whole, rejected)
+    }
+
+    /// The same for inputs that may be texts. What a step gives is known when it is there.
+    pub fn validate_context(&self, context: &Context) -> Vec<Fail> {
+        let written = match context {
+            Context::Data(data) => return self.validate(data),
+            Context::Step(_) => return Vec::new(),
+            Context::Written(written) => written,
+        };
+        let mut brief = Json::clone(written.brief());
+        self.complete(&mut brief);
+        let rejected = {
+            let inputs = brief.as_object().into_iter().flatten();
+            self.takes_parts(inputs.map(|(name, value)| (name, written.datum(name, value)))).err()
+        };
+        for place in self.template().placeholders() {
+            if written.stands_for_less(&brief, &place) {
+                written.build(&mut brief, &place);
+            }
+        }
+        self.found(&brief, rejected)
+    }
+
+    fn found(&self, context: &Json, rejected: Option<Rejection>) -> Vec<Fail> {
         let mut found = Vec::new();
         found.extend(self.clash(context));
-        let errors = self.takes(context).err().map(|rejection| rejection.errors).unwrap_or_default();
+        let errors = rejected.map(|rejection| rejection.errors).unwrap_or_default();
         if self.wants_placeholders()
             && let Err(TemplateError::Missing(mut missing)) =
                 self.template().render(&*self.for_prompt(context), OnMissing::Error)
@@ -73,6 +100,25 @@ impl Agent {
     pub(crate) fn takes(&self, context: &Json) -> Result<Vec<Issue>, Rejection> {
         let Some(signature) = self.signature() else { return Ok(Vec::new()) };
         signature.validate_input(context, self.options().signature_validation)
+    }
+
+    /// The same for inputs of which some are texts.
+    pub(crate) fn takes_parts<'d>(
+        &self,
+        inputs: impl Iterator<Item = (&'d String, Datum<'d>)>,
+    ) -> Result<Vec<Issue>, Rejection> {
+        let Some(signature) = self.signature() else { return Ok(Vec::new()) };
+        let mode = self.options().signature_validation;
+        let inputs = inputs.map(|(name, value)| (Cow::Borrowed(name.as_str()), value));
+        let errors = match mode {
+            Mode::Disabled => Vec::new(),
+            _ => written::issues(&signature.input, inputs, mode),
+        };
+        match mode {
+            Mode::WarnOnly => Ok(errors),
+            _ if errors.is_empty() => Ok(errors),
+            _ => Err(Rejection { errors, warnings: Vec::new() }),
+        }
     }
 
     /// Whether an input that may be left out was.

@@ -32,6 +32,7 @@ mod step;
 pub mod tape;
 mod tool;
 pub mod typed;
+mod written;
 
 pub use agent::{
     Agent, Backoff, BuildError, Builder, Completion, Kind, MemoryStrategy, Mode, OPTIONS, OptionInfo,
@@ -63,3 +64,4 @@ pub use tool::{
     IntoToolResult, LlmTool, PendingCall, Pick, Preview, PreviewError, PreviewFunction, Tool, ToolResult,
     Verdict, Visibility,
 };
+pub use written::{InputError, WrittenInputs};

@@ -7,14 +7,19 @@ use serde_json::Value as Json;
 use crate::agent::{Agent, Mode};
 use crate::model::{Llm, ModelError, Reply, Request};
 use crate::prompt::{self, PromptPreview, ToolLine};
-use crate::run::{AgentRun, AskKind, Need, RunOptions};
+use crate::run::{AgentRun, AskKind, Context, Need, RunOptions};
 use crate::step::Fail;
 
 impl Agent {
     /// The prompts of the first turn with these inputs, or why there is none.
     pub fn preview_prompt(self: &Arc<Self>, context: &Json) -> Result<PromptPreview, Fail> {
+        self.preview_context(context.clone())
+    }
+
+    /// The same with inputs that may be texts.
+    pub fn preview_context(self: &Arc<Self>, context: impl Into<Context>) -> Result<PromptPreview, Fail> {
         let nobody = Llm::function(|_: &Request| Err::<Reply, ModelError>("nobody is asked".into()));
-        let mut run = AgentRun::new(self.clone(), RunOptions::new(nobody).context(context.clone()), 0);
+        let mut run = AgentRun::new(self.clone(), RunOptions::new(nobody).context(context), 0);
         match run.next(0) {
             Need::Asks(asks) => match asks.into_iter().next().map(|ask| ask.kind) {
                 Some(AskKind::Model { request, .. }) => Ok(self.preview_of(&request)),

@@ -1,11 +1,13 @@
 //! Values of options: sizes, durations, named inputs and JSON that may sit in a file.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use ptc_lisp::machine::Machine;
 use ptc_lisp::{Error, ErrorKind};
+use ptc_runner::WrittenInputs;
 use serde_json::Value;
 
 /// A number of bytes: `65536`, `64mb`, `1.5GiB`. Units are powers of 1024.
@@ -80,21 +82,34 @@ pub fn moment(text: &str) -> Result<i64, String> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     name: String,
-    text: String,
+    text: Arc<str>,
     file: Option<String>,
 }
 
 impl Input {
     /// Its name and value.
     pub fn json(&self) -> anyhow::Result<(&str, Value)> {
-        let value =
-            ptc_host::strict_json(&self.text).map_err(|error| match (&self.file, too_deep(&error)) {
-                (_, Some(limit)) => anyhow!("--data {}: {limit}", self.name),
-                (Some(path), None) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
-                (None, None) => self.no_json(&error),
-            })?;
-        ptc_host::exact(&self.text).map_err(|error| anyhow!("--data {}: {error}", self.name))?;
-        Ok((&self.name, value))
+        let value = ptc_host::strict_json(&self.text).map_err(|error| self.refused(&error))?;
+        self.exact().map(|()| (&*self.name, value))
+    }
+
+    /// Its name and its text, which may be no JSON.
+    pub fn field(&self) -> (String, Arc<str>) {
+        (self.name.clone(), self.text.clone())
+    }
+
+    /// What to say of text that a reader refused.
+    pub fn refused(&self, error: &serde_json::Error) -> anyhow::Error {
+        match (&self.file, too_deep(error)) {
+            (_, Some(limit)) => anyhow!("--data {}: {limit}", self.name),
+            (Some(path), None) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
+            (None, None) => self.no_json(error),
+        }
+    }
+
+    /// Sees that no integer of it would be rounded.
+    pub fn exact(&self) -> anyhow::Result<()> {
+        ptc_host::exact(&self.text).map_err(|error| anyhow!("--data {}: {error}", self.name))
     }
 
     /// What to say of text that is no JSON.
@@ -128,9 +143,9 @@ pub fn input(text: &str) -> Result<Input, String> {
     let text = match &file {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
-            text.strip_prefix(MARK).map(str::to_owned).unwrap_or(text)
+            Arc::from(text.strip_prefix(MARK).unwrap_or(&text))
         }
-        None => value.to_owned(),
+        None => Arc::from(value),
     };
     Ok(Input { name: name.to_owned(), text, file })
 }
@@ -187,7 +202,7 @@ pub fn one_line(limit: &Error) -> String {
 
 /// Inputs by name, each as the text it was given as.
 pub fn texts(inputs: &[Input]) -> serde_json::Map<String, Value> {
-    inputs.iter().map(|input| (input.name.clone(), input.text.as_str().into())).collect()
+    inputs.iter().map(|input| (input.name.clone(), Value::from(&*input.text))).collect()
 }
 
 /// The JSON in a file.
@@ -202,11 +217,30 @@ const MARK: char = '\u{feff}';
 /// The JSON that bytes are, with no integer that had to be rounded and no key that stands twice; else what is wrong with
 /// them, in words that follow a name.
 pub fn json(text: &[u8]) -> Result<Value, String> {
+    let text = unicode(text)?;
+    let value = ptc_host::strict_json(text).map_err(|error| no_json(&error))?;
+    exact(text).map(|()| value)
+}
+
+/// The inputs that bytes hold as one object, each as JSON text; the same is refused, in the same words. Nothing if they are
+/// no object.
+pub fn fields(text: &[u8]) -> Result<Option<Vec<(String, Arc<str>)>>, String> {
+    let text = unicode(text)?;
+    let fields = WrittenInputs::fields(text).map_err(|error| no_json(&error))?;
+    exact(text).map(|()| fields)
+}
+
+fn unicode(text: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(text).map_err(|error| format!("is not UTF-8 text: {error}"))?;
-    let text = text.strip_prefix(MARK).unwrap_or(text);
-    let value = ptc_host::strict_json(text)
-        .map_err(|error| too_deep(&error).unwrap_or_else(|| format!("is not JSON: {error}")))?;
-    ptc_host::exact(text).map_err(|error| format!("cannot be kept exactly: {error}")).map(|()| value)
+    Ok(text.strip_prefix(MARK).unwrap_or(text))
+}
+
+fn no_json(error: &serde_json::Error) -> String {
+    too_deep(error).unwrap_or_else(|| format!("is not JSON: {error}"))
+}
+
+fn exact(text: &str) -> Result<(), String> {
+    ptc_host::exact(text).map_err(|error| format!("cannot be kept exactly: {error}"))
 }
 
 /// The beginning of a text, for a message that quotes it.

@@ -30,6 +30,8 @@ mod figures;
 #[allow(dead_code)]
 #[path = "shared/flood.rs"]
 mod flood;
+#[path = "cli/inputs.rs"]
+mod inputs;
 #[path = "../../ptc-store/examples/journal/measured.rs"]
 mod journal;
 #[path = "cli/killed.rs"]

@@ -27,7 +27,7 @@ proptest! {
 
     #[test]
     fn prompts_show_nothing_hidden_and_keep_their_frames(value in any_json(), name in "[a-z_]{1,8}") {
-        let sketch = Sketch::of_json(&value, true, 4_096);
+        let sketch = Sketch::of(crate::written::Datum::Built(&value), true, 4_096);
         let user = [UserLine::Value { name: name.clone(), sketch: sketch.on_a_line() }];
         let sample = Some(shown(&value, ViewLimits::SAMPLE));
         let data = [DataLine { name: name.clone(), sketch, sample, ..DataLine::default() }];

@@ -23,6 +23,7 @@ use super::clojure::{fitted, quoted};
 use super::marks::Marks;
 use super::sketch::looks_like_data;
 use super::{FIREWALLED, ViewLimits};
+use crate::written::{Datum, LONG, fields, items};
 
 /// Shorter texts would cover too much.
 pub(super) const SHORTEST: usize = 4;
@@ -136,6 +137,12 @@ impl Veil {
         self.has_room(|veil| veil.walk(json, is_hidden_name(name)))
     }
 
+    /// The same for the text of one that is long, of which no more is built than what is hidden in it.
+    #[must_use]
+    pub fn learn_written(&mut self, name: &str, text: &str) -> bool {
+        self.has_room(|veil| veil.walk_written(text, is_hidden_name(name)))
+    }
+
     /// Remembers what another veil covers, and says whether there was room for all of it.
     #[must_use]
     pub fn join(&mut self, other: &Veil) -> bool {
@@ -150,6 +157,19 @@ impl Veil {
         let lost = self.marks.lost();
         remember(self);
         self.marks.lost() == lost
+    }
+
+    fn walk_written(&mut self, text: &str, hidden: bool) {
+        let datum = Datum::Written(text);
+        match datum.kind() {
+            // Names that hide have a low line, which may be written as an escape.
+            _ if !hidden && !text.contains(['_', '\\']) => {}
+            _ if hidden || text.len() <= LONG => self.walk(&datum.json(), hidden),
+            "list" => items(text).for_each(|item| self.walk_written(item, false)),
+            "map" => fields(text).for_each(|(name, value)| self.walk_written(value, is_hidden_name(&name))),
+            // Of scalars only hidden ones are remembered.
+            _ => {}
+        }
     }
 
     fn walk(&mut self, json: &Json, hidden: bool) {

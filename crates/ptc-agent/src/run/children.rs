@@ -166,6 +166,7 @@ pub(super) fn born(
         span: String::new(),
         parent_span: Some(call_span(parent, birth.caller.slot)),
         context: Arc::new(context),
+        written: None,
         context_signature: None,
         program: birth.program,
         descriptions: birth.agent.options().context_descriptions.clone(),

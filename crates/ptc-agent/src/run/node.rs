@@ -15,6 +15,7 @@ use crate::cache::ToolCache;
 use crate::model::{Llm, Message, ModelError, Reply, Tokens};
 use crate::render::Veil;
 use crate::step::{CallRecord, Fail, Step, Turn, TurnType, UpstreamCall, Usage};
+use crate::written::{Datum, WrittenInputs};
 
 /// Who waits for a node: a call of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,7 +219,10 @@ pub(crate) struct Node {
     pub deadline: Option<u64>,
     pub span: String,
     pub parent_span: Option<String>,
+    /// The inputs, with no more than the beginning of those that are `written`.
     pub context: Arc<Json>,
+    /// Long inputs of the run, as texts.
+    pub written: Option<WrittenInputs>,
     /// The signature of the step that gave the inputs.
     pub context_signature: Option<String>,
     /// The program that is all there is, in place of asking a model.
@@ -241,6 +245,16 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// The inputs by name, whole.
+    pub fn inputs(&self) -> impl Iterator<Item = (&String, Datum<'_>)> {
+        let whole = |name: &str, value| match &self.written {
+            Some(written) => written.datum(name, value),
+            None => Datum::Built(value),
+        };
+        let inputs = self.context.as_object().into_iter().flatten();
+        inputs.map(move |(name, value)| (name, whole(name, value)))
+    }
+
     /// Whether the value of a program is the answer without `return`.
     pub fn answers_by_value(&self) -> bool {
         self.agent.answers_by_value()

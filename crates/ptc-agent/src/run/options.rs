@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json};
 use crate::agent::Retry;
 use crate::model::{Llm, Message, Pending, TextSink};
 use crate::step::{Step, Turn};
+use crate::written::WrittenInputs;
 
 /// Which turns a step keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +83,42 @@ pub struct Price {
 pub enum Context {
     /// A JSON object by name.
     Data(Arc<Json>),
+    /// The same as texts, which take far less memory where they are large.
+    Written(WrittenInputs),
     /// What another run gave.
     Step(Arc<Step>),
+}
+
+impl Context {
+    /// The inputs that the text of a JSON object holds. Long ones stay text.
+    pub fn read(text: &str) -> Result<Context, serde_json::Error> {
+        match WrittenInputs::fields(text)? {
+            // Whoever says that they must be an object shows what came.
+            None => Ok(Context::from(serde_json::from_str::<Json>(text)?)),
+            Some(fields) => {
+                let written = WrittenInputs::new(fields).map_err(|refused| refused.error)?;
+                Ok(Context::from(written))
+            }
+        }
+    }
+
+    /// The inputs as the text of a JSON object. What another run gave is none.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Context::Data(data) => Some(data.to_string()),
+            Context::Written(written) => Some(written.text()),
+            Context::Step(_) => None,
+        }
+    }
+
+    /// The inputs by name, with no more than the beginning of long texts. What another run gave is not among them.
+    pub fn brief(&self) -> &Json {
+        match self {
+            Context::Data(data) => data,
+            Context::Written(written) => written.brief(),
+            Context::Step(_) => &Json::Null,
+        }
+    }
 }
 
 impl Default for Context {
@@ -95,6 +130,21 @@ impl Default for Context {
 impl From<Json> for Context {
     fn from(data: Json) -> Self {
         Context::Data(Arc::new(data))
+    }
+}
+
+impl From<Arc<Json>> for Context {
+    fn from(data: Arc<Json>) -> Self {
+        Context::Data(data)
+    }
+}
+
+impl From<WrittenInputs> for Context {
+    fn from(written: WrittenInputs) -> Self {
+        match written.is_long() {
+            true => Context::Written(written),
+            false => Context::Data(written.brief().clone()),
+        }
     }
 }
 

@@ -106,12 +106,14 @@ pub(super) fn answers_questions(agent: &crate::agent::Agent) -> bool {
 
 /// The machine of a node, made with its inputs if there is none.
 pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(), Error> {
-    let (agent, context, root) = (node.agent.clone(), node.context.clone(), node.caller.is_none());
+    let (agent, root) = (node.agent.clone(), node.caller.is_none());
+    let (context, written) = (node.context.clone(), node.written.clone());
     let options = shared.options.clone();
     let seed = seed(node, options.seed);
     node.sandbox.open(limits, move || Setup {
         prelude: agent.options().prelude.clone(),
         data: context,
+        written,
         memory: if root { options.initial_memory.clone() } else { Default::default() },
         journal: if root { options.journal.clone() } else { Default::default() },
         seed,

@@ -10,12 +10,15 @@ use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
 use serde_json::{Map, Value as Json};
 
 use super::node::bounded;
+use crate::written::WrittenInputs;
 
 /// What a machine is set up with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
     pub prelude: Option<Arc<Prelude>>,
     pub data: Arc<Json>,
+    /// Those of the data that are text.
+    pub written: Option<WrittenInputs>,
     pub memory: Map<String, Json>,
     pub journal: Map<String, Json>,
     pub seed: u64,
@@ -45,7 +48,7 @@ impl Sandbox {
                 machine.attach(prelude)?;
             }
             machine.set_seed(setup.seed);
-            give(&mut machine, &setup.data)?;
+            give(&mut machine, &setup.data, setup.written.as_ref())?;
             machine.set_history_bytes(setup.history_bytes);
             machine.set_firewall(setup.firewall);
             machine.set_takes_back(setup.takes_back);
@@ -134,8 +137,16 @@ impl Sandbox {
 }
 
 /// Gives a machine its inputs. That they do not fit is nothing that a program could change.
-pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
-    machine.set_data(inputs).map_err(|error| match error.kind {
+pub(crate) fn give(
+    machine: &mut Machine,
+    inputs: &Json,
+    written: Option<&WrittenInputs>,
+) -> Result<(), Error> {
+    let given = match written {
+        None => machine.set_data(inputs),
+        Some(written) => read_into(machine, inputs, written),
+    };
+    given.map_err(|error| match error.kind {
         ErrorKind::MemoryExceeded => {
             let most = machine.limits().memory;
             let message = format!("the inputs are more than fits the {most} bytes of memory of a program");
@@ -147,6 +158,18 @@ pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
         }
         _ => error,
     })
+}
+
+/// Reads inputs of which some are text, one after the other.
+fn read_into(machine: &mut Machine, inputs: &Json, written: &WrittenInputs) -> Result<(), Error> {
+    machine.set_data_json("{}")?;
+    for (name, value) in inputs.as_object().into_iter().flatten() {
+        match written.long(name) {
+            Some(text) => machine.add_data_json(name, text)?,
+            None => machine.set_input(name, value)?,
+        }
+    }
+    Ok(())
 }
 
 /// How a program ended.

@@ -26,13 +26,16 @@ use crate::cache::ToolCache;
 use crate::model::{Message, ModelError, Reply};
 use crate::render::Veil;
 use crate::step::Step;
+use crate::written::{SavedInputs, WrittenInputs};
 
 /// A run.
 pub(super) const RUN: &[u8; 4] = b"PTCR";
 /// An answer.
 const ANSWER: &[u8; 4] = b"PTCA";
-/// The newest version. It is written where somebody waits for a person, which readers of version 1 know nothing of.
-const VERSION: u16 = 2;
+/// The newest version. It is written where inputs are texts, which readers of version 2 would not look for.
+const VERSION: u16 = 3;
+/// The version of what waits for a person, which readers of version 1 know nothing of.
+const WAITING: u16 = 2;
 /// The version of everything else.
 const PLAIN: u16 = 1;
 /// Magic, version, checksum.
@@ -97,6 +100,9 @@ struct SavedNode<'r> {
     #[serde(default)]
     parent_span: Option<String>,
     context: Arc<Json>,
+    /// Long inputs, of which `context` has only the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written: Option<SavedInputs>,
     #[serde(default)]
     context_signature: Option<String>,
     #[serde(default)]
@@ -181,7 +187,13 @@ impl AgentRun {
             _ => false,
         };
         let waits = self.nodes.iter().flatten().any(|node| consent(node));
-        encode(RUN, if waits { VERSION } else { PLAIN }, &run)
+        let has_texts = self.nodes.iter().flatten().any(|node| node.written.is_some());
+        let version = match (has_texts, waits) {
+            (true, _) => VERSION,
+            (false, true) => WAITING,
+            (false, false) => PLAIN,
+        };
+        encode(RUN, version, &run)
     }
 
     /// The run that [`AgentRun::save`] wrote, with the agent it was begun with. What was asked and is not
@@ -243,7 +255,7 @@ impl AgentRun {
 impl Supply {
     /// The answer as bytes, so that it can be kept beside the run that waits for it.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
-        let version = if matches!(self, Supply::Approval(_) | Supply::Lost(_)) { VERSION } else { PLAIN };
+        let version = if matches!(self, Supply::Approval(_) | Supply::Lost(_)) { WAITING } else { PLAIN };
         encode(ANSWER, version, self)
     }
 
@@ -268,6 +280,7 @@ fn saved(node: &Node) -> Result<SavedNode<'_>, SaveError> {
         span: node.span.clone(),
         parent_span: node.parent_span.clone(),
         context: node.context.clone(),
+        written: node.written.as_ref().map(WrittenInputs::parts),
         context_signature: node.context_signature.clone(),
         program: node.program.clone(),
         descriptions: node.descriptions.clone(),
@@ -336,6 +349,10 @@ fn restored(
     if let Some(machine) = &mut machine {
         machine.set_discovery(super::program::answers_questions(&agent));
     }
+    if saved.written.as_ref().is_some_and(|written| !written.are_sound()) {
+        return Err(wrong("an input is no JSON"));
+    }
+    let context = saved.context.clone();
     let mut node = Node {
         id,
         caller: saved.caller,
@@ -350,6 +367,7 @@ fn restored(
         span: saved.span,
         parent_span: saved.parent_span,
         context: saved.context,
+        written: saved.written.map(|written| WrittenInputs::of_parts(context, written)),
         context_signature: saved.context_signature,
         program: saved.program,
         descriptions: saved.descriptions,

@@ -1,5 +1,6 @@
 //! The beginning of a run and of each request: inputs checked, prompts composed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use super::text::variant;
 use super::{AgentRun, Context, Next, RunOptions, Shared, calls, children, content, events, lent, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
-use crate::cache::json_bytes;
 use crate::feedback;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
@@ -27,6 +27,7 @@ use crate::reason::Reason;
 use crate::render::{self, MissionLogIn, Sketch, ViewLimits};
 use crate::step::Fail;
 use crate::tool::Tool;
+use crate::written::{Datum, view};
 
 /// Begins a run.
 pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> AgentRun {
@@ -56,6 +57,7 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         span: String::new(),
         parent_span: None,
         context: Arc::new(Json::Object(Map::new())),
+        written: None,
         context_signature: None,
         program: options.program.clone(),
         descriptions: agent.options().context_descriptions.clone(),
@@ -123,8 +125,14 @@ fn hide(node: &mut Node, shared: &Shared) -> bool {
         return true;
     }
     spare_names(node);
-    let context = node.context.clone();
-    let mut all = node.veil.learn(&context);
+    let (context, written) = (node.context.clone(), node.written.clone());
+    let mut all = true;
+    for (name, value) in context.as_object().into_iter().flatten() {
+        all &= match written.as_ref().and_then(|written| written.long(name)) {
+            Some(text) => node.veil.learn_written(name, text),
+            None => node.veil.learn_named(name, value),
+        };
+    }
     if node.caller.is_none() {
         let options = shared.options.clone();
         for (name, value) in options.initial_memory.iter().chain(&options.journal) {
@@ -143,7 +151,7 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
             Err(fail) => return Next::Over(Err(fail)),
         }
     }
-    let keys: Vec<&String> = inputs(node).map(|(name, _)| name).collect();
+    let keys: Vec<&String> = node.inputs().map(|(name, _)| name).collect();
     let seed = node.caller.is_none().then_some(shared.options.seed);
     shared.event(node, "run.start", json!({}), events::config(node, &keys, seed));
     if let Err(fail) = check(node, shared) {
@@ -155,8 +163,8 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
     }
     if node.caller.is_none() {
         // One that was left out is nil, and brings nothing.
-        let given = inputs(node).filter(|(_, value)| !value.is_null());
-        node.book.brought = given.map(|(_, value)| json_bytes(value)).sum();
+        let given = node.inputs().filter(|(_, value)| value.kind() != "nil");
+        node.book.brought = given.map(|(_, value)| value.bytes()).sum();
     }
     if let Some(source) = node.program.clone() {
         node.book.tally.begin();
@@ -189,6 +197,14 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Arc<Json>, Fail> {
                 ),
             )),
         },
+        Context::Written(written) => {
+            let mut context = written.brief().clone();
+            if node.agent.lacks_optional(&context) {
+                node.agent.complete(Arc::make_mut(&mut context));
+            }
+            node.written = Some(written.clone());
+            Ok(context)
+        }
         Context::Step(step) => {
             let mut context = crate::chain::context_of(step)?;
             node.agent.complete(&mut context);
@@ -217,7 +233,7 @@ fn check(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
     lent::admit(node, shared)?;
     if options.on_missing == OnMissing::Error
         && let Err(error @ TemplateError::Missing(_)) =
-            node.agent.template().render(&*node.agent.for_prompt(&node.context), OnMissing::Error)
+            node.agent.template().render(&*node.agent.for_prompt(&whole(node, None)), OnMissing::Error)
     {
         return Err(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
     }
@@ -232,7 +248,11 @@ fn check_inputs(node: &mut Node) -> Result<(), Fail> {
     if elsewhere && options.signature_validation != Strictness::Strict {
         return Ok(());
     }
-    match node.agent.takes(&node.context) {
+    let taken = match node.written {
+        None => node.agent.takes(&node.context),
+        Some(_) => node.agent.takes_parts(node.inputs()),
+    };
+    match taken {
         Ok(warnings) => {
             warnings.iter().for_each(|issue| node.book.warn(format!("input {issue}")));
             // What another agent gave has fields that this one need not know.
@@ -318,16 +338,16 @@ fn mission(node: &Node, expansion: Option<Expansion>) -> Result<Expanded, Fail> 
         Mode::Text | Mode::Combined => prompt::expand_in_words,
         Mode::Content | Mode::ToolCall => prompt::expand,
     };
-    let context = node.agent.for_prompt(&node.context);
+    let context = whole(node, Some(expansion));
+    let context = node.agent.for_prompt(&context);
     expand(&options.prompt, &context, expansion, options.on_missing, options.firewall)
         .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
 }
 
 /// A machine that another run of the chat left behind gets the inputs of this one.
 fn renew_inputs(node: &mut Node) -> Result<(), Fail> {
-    let context = node.context.clone();
     match node.sandbox.machine.as_deref_mut() {
-        Some(machine) => sandbox::give(machine, &context).map_err(no_room),
+        Some(machine) => sandbox::give(machine, &node.context, node.written.as_ref()).map_err(no_room),
         None => Ok(()),
     }
 }
@@ -395,20 +415,28 @@ fn inventory(node: &Node, shared: &Shared, data: &[DataLine]) -> String {
     .render()
 }
 
-/// The inputs by name.
-fn inputs(node: &Node) -> impl Iterator<Item = (&String, &Json)> {
-    node.context.as_object().into_iter().flatten()
+/// The inputs as the mission takes them: long ones whole where all of them stands in it, or its sections go through them.
+fn whole(node: &Node, expansion: Option<Expansion>) -> Cow<'_, Json> {
+    let mut context = Cow::Borrowed(&*node.context);
+    let Some(written) = &node.written else { return context };
+    for place in node.agent.template().placeholders() {
+        if expansion == Some(Expansion::Values) || written.stands_for_less(&node.context, &place) {
+            written.build(context.to_mut(), &place);
+        }
+    }
+    context
 }
 
 /// Some of an input, where the agent wants that: so many rows of it with all their columns, as far as a result may be long,
 /// or the beginning of the value if it is no list.
-fn sample(node: &Node, value: &Json) -> Option<String> {
+fn sample(node: &Node, value: Datum<'_>) -> Option<String> {
     /// Characters of a value that is no list, for each row of others.
     const ROW: usize = 240;
     let options = node.agent.options();
     let rows = options.samples.or(options.prompt_limit.list).filter(|rows| *rows > 0)?;
     let text = options.prompt_limit.string;
-    let most = match value.is_array() {
+    let is_list = value.kind() == "list";
+    let most = match is_list {
         true => render::RESULT_BYTES,
         false => text.unwrap_or(rows.saturating_mul(ROW).min(render::RESULT_BYTES)),
     };
@@ -416,8 +444,8 @@ fn sample(node: &Node, value: &Json) -> Option<String> {
     let limits = ViewLimits { items: ViewLimits::CONTEXT.items.max(rows), chars: most };
     let bounds = limits.sample_bounds(options.firewall);
     let string_chars = text.map_or(bounds.string_chars, |text| text.min(bounds.string_chars));
-    let mut view = View::of_json(value, &Bounds { string_chars, ..bounds });
-    if value.is_array() {
+    let mut view = view(value, &Bounds { string_chars, ..bounds });
+    if is_list {
         shorten_lists(&mut view, rows);
     }
     Some(render::sample(&view, limits))
@@ -446,17 +474,17 @@ fn shown_bytes(line: &DataLine) -> usize {
 
 fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
     let (firewall, made_up) = (node.agent.options().firewall, node.agent.options().made_up);
-    let (bounds, most) = (ViewLimits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
+    let (bounds, most) = (ViewLimits::SAMPLE.sample_bounds(firewall), Sketch::share(node.inputs().count()));
     // What another agent gave has the types of its signature.
     let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
     let given = signature.and_then(|signature| match signature.output {
         Type::Record(record) => Some(record),
         _ => None,
     });
-    let line = |(name, value): (&String, &Json)| {
+    let line = |(name, value): (&String, Datum<'_>)| {
         // Made-up inputs are known by their types only.
-        let mut sketch = if made_up { Sketch::default() } else { Sketch::of_json(value, firewall, most) };
-        let scalar = !matches!(value, Json::Array(_) | Json::Object(_) | Json::Null);
+        let mut sketch = if made_up { Sketch::default() } else { Sketch::of(value, firewall, most) };
+        let scalar = !matches!(value.kind(), "list" | "map" | "nil");
         let itself = scalar && !sketch.line.starts_with("string ");
         // Nothing stands in a request twice.
         if itself && mission.has(name) {
@@ -469,7 +497,7 @@ fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
                 .input_type(name)
                 .or_else(|| given.as_ref()?.field(name).map(|field| &field.ty))
                 .cloned(),
-            label: match View::of_json(value, &bounds) {
+            label: match view(value, &bounds) {
                 view if made_up => render::type_name(&view).to_owned(),
                 view if itself => render::label(&view),
                 _ => String::new(),
@@ -480,7 +508,7 @@ fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
             description: node.descriptions.get(name).cloned(),
         }
     };
-    inputs(node).map(line).collect()
+    node.inputs().map(line).collect()
 }
 
 fn user_lines(node: &Node) -> Vec<UserLine> {
@@ -527,12 +555,12 @@ fn text_message(node: &Node, lines: &[ContextLine], text: &str) -> String {
 /// The inputs of a text agent: programs read those of a combined one, another has nothing but what it is shown.
 fn context_lines(node: &Node, mission: &Expanded) -> Vec<ContextLine> {
     let firewall = node.agent.options().firewall;
-    let most = Sketch::share(inputs(node).count());
-    let shown = |name: &str, value: &Json| match node.agent.mode() {
+    let most = Sketch::share(node.inputs().count());
+    let shown = |name: &str, value: Datum<'_>| match node.agent.mode() {
         Mode::Combined => {
-            let sketch = Sketch::of_json(value, firewall, most);
+            let sketch = Sketch::of(value, firewall, most);
             let (line, keys) = (sketch.on_a_line(), sketch.key_bytes);
-            let itself = !value.is_array() && !value.is_object() && !line.starts_with("string ");
+            let itself = !matches!(value.kind(), "list" | "map") && !line.starts_with("string ");
             if itself && mission.has(name) {
                 return (format!("({IN_MISSION})"), 0);
             }
@@ -543,17 +571,17 @@ fn context_lines(node: &Node, mission: &Expanded) -> Vec<ContextLine> {
         }
         _ if mission.has(name) => (format!("({IN_MISSION})"), 0),
         _ => {
-            let view = View::of_json(value, &ViewLimits::CONTEXT.sample_bounds(firewall));
+            let view = view(value, &ViewLimits::CONTEXT.sample_bounds(firewall));
             let text = render::sample(&view, ViewLimits::CONTEXT);
             let shown = text.len();
             (text, shown)
         }
     };
-    let line = |(name, value): (&String, &Json)| {
+    let line = |(name, value): (&String, Datum<'_>)| {
         let (value, shown) = shown(name, value);
         ContextLine { name: name.clone(), description: node.descriptions.get(name).cloned(), value, shown }
     };
-    inputs(node).map(line).collect()
+    node.inputs().map(line).collect()
 }
 
 /// The system prompt of a turn.

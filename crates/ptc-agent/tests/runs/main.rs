@@ -32,5 +32,6 @@ mod tool_call;
 mod tools;
 mod transcript;
 mod typed;
+mod written;
 
 use ptc_agent::model;

@@ -103,7 +103,7 @@ fn midway(mission: &Mission) -> Vec<Vec<u8>> {
 }
 
 /// The bytes with the checksum that they should have.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let (mut hash, body) = (0xcbf2_9ce4_8422_2325_u64, &bytes[14..]);
     for byte in body {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);

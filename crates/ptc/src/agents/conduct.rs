@@ -98,7 +98,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
         approver: Terminal::open(&progress),
         ..Surroundings::default()
     };
-    let mut options = ready.options(&mission.inputs);
+    let mut options = ready.options(mission.inputs.clone());
     if output.stream {
         let progress = progress.clone();
         options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));

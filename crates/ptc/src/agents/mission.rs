@@ -10,10 +10,10 @@ use anyhow::{Context, anyhow, bail};
 use ptc_host::random_seed;
 use ptc_lisp::analyze::closest;
 use ptc_runner::model::{Llm, Reply};
-use ptc_runner::{Agent, AgentFile, Guard, RunOptions, model_beside};
+use ptc_runner::{Agent, AgentFile, Guard, RunOptions, WrittenInputs, model_beside};
 use ptc_upstream::Redactor;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 
 use super::lent::{self, AgentUpstreams};
@@ -48,30 +48,37 @@ impl Inputs {
         self.input.is_some() || !self.data.is_empty()
     }
 
-    /// The inputs by name.
-    pub fn read(&self) -> anyhow::Result<Map<String, Json>> {
-        let mut inputs = match self.input.as_deref() {
-            None => Map::new(),
+    /// The inputs, of which long ones stay text.
+    pub fn read(&self) -> anyhow::Result<ptc_runner::Context> {
+        let mut fields = match self.input.as_deref() {
+            None => Vec::new(),
             Some(path) => match from_file(path)? {
-                Json::Object(inputs) => inputs,
-                _ => bail!("--input: {path} must hold one JSON object, with a field for each input"),
+                Some(fields) => fields,
+                None => bail!("--input: {path} must hold one JSON object, with a field for each input"),
             },
         };
-        for input in &self.data {
-            let (name, value) = input.json()?;
-            inputs.insert(name.to_owned(), value);
-        }
-        Ok(inputs)
+        fields.extend(self.data.iter().map(values::Input::field));
+        let inputs = WrittenInputs::new(fields).map_err(|refused| {
+            // Those of the file were read already.
+            let is_refused = |input: &&values::Input| WrittenInputs::new([input.field()]).is_err();
+            match self.data.iter().find(is_refused) {
+                Some(input) => input.refused(&refused.error),
+                None => anyhow!("--input: {refused}"),
+            }
+        })?;
+        self.data.iter().try_for_each(values::Input::exact)?;
+        Ok(inputs.into())
     }
 }
 
-fn from_file(path: &str) -> anyhow::Result<Json> {
+fn from_file(path: &str) -> anyhow::Result<Option<Vec<(String, Arc<str>)>>> {
     if path == "-" {
         let mut text = Vec::new();
         std::io::stdin().lock().read_to_end(&mut text).context("--input: cannot read standard input")?;
-        return values::json(&text).map_err(|error| anyhow!("--input: standard input {error}"));
+        return values::fields(&text).map_err(|error| anyhow!("--input: standard input {error}"));
     }
-    values::json_file(path).map_err(|error| anyhow!("--input: {error}"))
+    let text = std::fs::read(path).map_err(|error| anyhow!("--input: cannot read {path}: {error}"))?;
+    values::fields(&text).map_err(|error| anyhow!("--input: {path} {error}"))
 }
 
 /// Which agent is run.
@@ -145,7 +152,7 @@ pub struct Mission {
     set: BTreeMap<String, Json>,
     /// The inputs.
     #[serde(with = "as_text")]
-    pub inputs: Json,
+    pub inputs: ptc_runner::Context,
     /// Where random numbers begin; runs of earlier versions all began with 0.
     #[serde(default)]
     seed: u64,
@@ -153,16 +160,16 @@ pub struct Mission {
 
 /// Inputs are written as one text: as a part of something else they might nest too deeply to be read.
 mod as_text {
+    use ptc_runner::Context;
     use serde::{Deserialize, Deserializer, Serializer};
-    use serde_json::Value as Json;
 
-    pub fn serialize<S: Serializer>(json: &Json, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&json.to_string())
+    pub fn serialize<S: Serializer>(inputs: &Context, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&inputs.text().unwrap_or_default())
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Context, D::Error> {
         let text = String::deserialize(deserializer)?;
-        serde_json::from_str(&text).map_err(serde::de::Error::custom)
+        Context::read(&text).map_err(serde::de::Error::custom)
     }
 }
 
@@ -193,7 +200,7 @@ impl Mission {
         agent: &str,
         model: Option<&str>,
         set: BTreeMap<String, Json>,
-        inputs: Map<String, Json>,
+        inputs: ptc_runner::Context,
     ) -> anyhow::Result<Self> {
         let here = std::env::current_dir().context("cannot tell the current directory")?;
         let source = match Source::of(agent)? {
@@ -202,7 +209,7 @@ impl Mission {
             prompt => prompt,
         };
         let model = model.map(|name| model_beside(&here, name));
-        Ok(Mission { source, model, set, inputs: Json::Object(inputs), seed: random_seed() })
+        Ok(Mission { source, model, set, inputs, seed: random_seed() })
     }
 
     /// The same with another model.
@@ -277,7 +284,7 @@ impl Mission {
 
     /// Whether the inputs are what the agent takes.
     pub fn check_inputs(&self, agent: &Agent) -> anyhow::Result<()> {
-        let found = agent.validate(&self.inputs);
+        let found = agent.validate_context(&self.inputs);
         if !found.is_empty() {
             let lines: Vec<String> = found.iter().map(|fail| format!("\n  - {}", fail.message)).collect();
             let takes = agent.signature().map(|signature| format!("\n  the signature is {signature}"));
@@ -359,7 +366,7 @@ impl Mission {
 impl ReadyMission {
     /// The agent of one of many runs, and what the run is given: each has an account of its own with the upstreams.
     pub fn begin(&self, inputs: &Json) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
-        let options = self.options(inputs);
+        let options = self.options(inputs.clone());
         let (Some(upstreams), Some(file)) = (&self.upstreams, &self.file) else {
             return Ok((self.agent.clone(), options));
         };
@@ -369,7 +376,7 @@ impl ReadyMission {
     }
 
     /// What the run is given.
-    pub fn options(&self, inputs: &Json) -> RunOptions {
+    pub fn options(&self, inputs: impl Into<ptc_runner::Context>) -> RunOptions {
         let everything: Guard = Arc::new(|_| None);
         let options = RunOptions {
             guard: self.allow_writes.then_some(everything),
@@ -381,7 +388,7 @@ impl ReadyMission {
             seed: self.seed,
             ..RunOptions::default()
         };
-        let options = options.context(inputs.clone());
+        let options = options.context(inputs);
         match &self.upstreams {
             Some(upstreams) => upstreams.options(options),
             None => options,

@@ -48,7 +48,7 @@ struct Subject {
 
 /// What a mission is begun from, for a recording.
 pub fn subject(mission: &Mission, ready: &ReadyMission, stream: bool) -> anyhow::Result<Json> {
-    let options = ready.options(&mission.inputs);
+    let options = ready.options(mission.inputs.clone());
     let (_, file) = mission.agent()?;
     let label = |(name, llm): (&String, &Llm)| (name.clone(), llm.label().to_owned());
     Ok(serde_json::to_value(Subject {

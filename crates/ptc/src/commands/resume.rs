@@ -172,7 +172,7 @@ fn decide(
     }
     let pending = match saved(kept) {
         None => Vec::new(),
-        Some(saved) => pending(ready.agent.clone(), ready.options(&mission.inputs), &saved)
+        Some(saved) => pending(ready.agent.clone(), ready.options(mission.inputs.clone()), &saved)
             .map_err(|error| anyhow!("the run cannot go on: {error}"))?,
     };
     decisions.about(&pending)

@@ -58,7 +58,7 @@ pub fn run(args: ValidateArgs) -> anyhow::Result<Outcome> {
     let mut warnings = Vec::new();
     if args.inputs.any() {
         mission.check_inputs(&agent)?;
-        warnings = agent.unknown_inputs(&mission.inputs);
+        warnings = agent.unknown_inputs(mission.inputs.brief());
     }
     let models = Models::load()?;
     let name = file.model.clone().unwrap_or_else(|| models.default_model());
@@ -92,7 +92,7 @@ pub fn run(args: ValidateArgs) -> anyhow::Result<Outcome> {
     };
     if args.prompt && !args.json {
         let lent = with_upstreams(agent, file, &upstreams)?;
-        let preview = lent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
+        let preview = lent.preview_context(mission.inputs.clone()).map_err(|fail| anyhow!(fail.message))?;
         written = written
             .and_then(|()| writeln!(out, "\n--- system\n{}\n--- user\n{}", preview.system, preview.user));
     }

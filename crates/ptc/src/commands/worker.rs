@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_restate::{Note, Served, Worker, register};
-use serde_json::Map;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -105,7 +104,7 @@ pub fn run(args: WorkerArgs) -> anyhow::Result<Outcome> {
 
 /// The agent of a file with its models.
 fn served(file: &str, model: Option<&str>, runtime: &Runtime) -> anyhow::Result<Served> {
-    let mission = Mission::new(file, model, Default::default(), Map::new())?;
+    let mission = Mission::new(file, model, Default::default(), Default::default())?;
     let Some(path) = mission.path() else { bail!("`{file}` is no file of an agent") };
     let ready = mission.ready_for_any(runtime).with_context(|| format!("agent {file}"))?;
     let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes(&ready.agent));

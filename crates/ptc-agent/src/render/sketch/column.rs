@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptc_lisp::view::{Part, View, is_hidden_name};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::super::clojure::key_text;
 use super::super::type_name;
@@ -11,8 +11,10 @@ use super::FIREWALLED;
 use super::keys::are_data;
 use super::numbers::{grouped, range, share};
 use super::record::{FieldKey, INLINE, KEYS, NAMED, Record};
+use super::rows::{Entry, Rows};
 use super::texts::Texts;
 use crate::hash::fnv;
+use crate::written::{Datum, LONG, text_parts};
 
 /// Items of a list that are looked at: some from all over it.
 const ROWS: usize = 1_000;
@@ -29,6 +31,8 @@ const SCALARS: usize = 500_000;
 const DISTINCT: usize = 50;
 /// Characters of a text that are looked at.
 const LOOKED_AT: usize = 128;
+/// Bytes of a text whose characters are counted; of a longer one its bytes are told.
+const MEASURED: usize = 65_536;
 
 /// How much may still be looked at, and whether hidden names are.
 pub(super) struct LookBudget {
@@ -135,16 +139,34 @@ impl Column {
         }
     }
 
-    /// Takes in JSON, as much as may be looked at.
-    pub fn note_json(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
+    /// Takes in JSON, as much as may be looked at. Of a long text no more is built at once than a part.
+    pub fn note(&mut self, datum: Datum<'_>, looks: &mut LookBudget, depth: usize) {
         if looks.left == 0 {
             return;
         }
+        if let Datum::Written(text) = datum
+            && text.len() <= LONG
+        {
+            return self.note(Datum::Built(&datum.json()), looks, depth);
+        }
         looks.left -= 1;
-        match json {
-            Json::Array(items) => self.note_items(items, looks, depth),
-            Json::Object(fields) => self.note_fields(fields, looks, depth),
-            scalar => self.note_scalar(scalar),
+        match datum.kind() {
+            "list" => self.note_items(Rows(datum), looks, depth),
+            "map" => self.note_fields(&Rows(datum).fields(), looks, depth),
+            _ => self.note_alone(datum),
+        }
+    }
+
+    /// Takes in a scalar.
+    fn note_alone(&mut self, datum: Datum<'_>) {
+        match datum {
+            Datum::Written(text) if text.len() > LONG => {
+                let (beginning, chars, bytes) = text_parts(text, LOOKED_AT);
+                self.begin("string");
+                self.texts.note(&beginning, if bytes > MEASURED { bytes } else { chars });
+                self.differs(text.as_bytes());
+            }
+            short => self.note_scalar(&short.json()),
         }
     }
 
@@ -166,37 +188,42 @@ impl Column {
         }
     }
 
-    fn note_items(&mut self, items: &[Json], looks: &mut LookBudget, depth: usize) {
+    fn note_items(&mut self, rows: Rows<'_>, looks: &mut LookBudget, depth: usize) {
         self.begin("list");
+        let total = rows.count();
         let list = self.list.get_or_insert_default();
         list.lists += 1;
-        list.total = list.total.saturating_add(items.len());
+        list.total = list.total.saturating_add(total);
         if depth >= DEEPEST {
             return;
         }
-        if let Some(left) = scalars_work(items).and_then(|work| looks.scalars.checked_sub(work)) {
+        if let Some(left) = rows.scalars_work().and_then(|work| looks.scalars.checked_sub(work)) {
             looks.scalars = left;
-            items.iter().for_each(|item| list.items.note_scalar(item));
+            rows.items().for_each(|item| list.items.note_alone(item));
             return;
         }
         looks.lists += 1;
-        let count = items.len().min(ROWS);
-        for at in 0..count {
-            // The first, the last, and those in between at the same distance.
-            let place = if count < 2 { 0 } else { at * (items.len() - 1) / (count - 1) };
-            list.items.note_json(&items[place], looks, depth + LEVEL);
+        let count = total.min(ROWS);
+        // The first, the last, and those in between at the same distance.
+        let place = |at: usize| if count < 2 { 0 } else { at * (total - 1) / (count - 1) };
+        let mut next = 0;
+        for (at, item) in rows.items().enumerate() {
+            if next < count && at == place(next) {
+                next += 1;
+                list.items.note(item, looks, depth + LEVEL);
+            }
         }
         // Lists inside of others have few items each, or are too many to look at them all.
-        if items.len() > count
+        if total > count
             && looks.lists == 1
             && let Some(record) = list.items.record.as_deref_mut().filter(|record| record.rest.is_none())
         {
-            record.note_rest(items, looks, depth + 2 * LEVEL);
+            record.note_rest(rows, looks, depth + 2 * LEVEL);
         }
         looks.lists -= 1;
     }
 
-    fn note_fields(&mut self, fields: &Map<String, Json>, looks: &mut LookBudget, depth: usize) {
+    fn note_fields(&mut self, fields: &[Entry<'_>], looks: &mut LookBudget, depth: usize) {
         // A row that is looked at in part would say that others lack what it has.
         if looks.left < fields.len().min(KEYS) {
             looks.left = 0;
@@ -206,9 +233,9 @@ impl Column {
         if depth >= DEEPEST {
             return;
         }
-        let first = fields.values().next().map(json_kind);
-        let alike = || fields.values().all(|value| Some(json_kind(value)) == first);
-        let data = || are_data(fields.keys().map(String::as_str));
+        let first = fields.first().map(|(_, value)| value.kind());
+        let alike = || fields.iter().all(|(_, value)| Some(value.kind()) == first);
+        let data = || are_data(fields.iter().map(|(key, _)| &**key));
         if looks.lists == 0 && ((fields.len() > NAMED && alike()) || data()) {
             let dictionary = self.dictionary.get_or_insert_default();
             dictionary.total += fields.len();
@@ -217,7 +244,7 @@ impl Column {
                 dictionary.keys.note(beginning(key).0, key.chars().count());
                 match looks.firewall && is_hidden_name(key) {
                     true => dictionary.values.begin(FIREWALLED),
-                    false => dictionary.values.note_always(value, looks, depth + LEVEL),
+                    false => dictionary.values.note_always(*value, looks, depth + LEVEL),
                 }
             }
             return;
@@ -229,27 +256,27 @@ impl Column {
             let Some(column) = record.field(FieldKey::of_json(key)) else { return };
             match looks.firewall && is_hidden_name(key) {
                 true => column.begin(FIREWALLED),
-                false => column.note_always(value, looks, deeper),
+                false => column.note_always(*value, looks, deeper),
             }
         }
     }
 
     /// Takes in JSON; where nothing may be looked at any more, scalars, and of others that they are there.
-    pub fn note_always(&mut self, json: &Json, looks: &mut LookBudget, depth: usize) {
+    pub fn note_always(&mut self, datum: Datum<'_>, looks: &mut LookBudget, depth: usize) {
         let before = self.values;
-        self.note_json(json, looks, depth);
+        self.note(datum, looks, depth);
         if self.values > before {
             return;
         }
-        match json {
-            Json::Array(items) => {
+        match datum.kind() {
+            "list" => {
                 self.begin("list");
                 let list = self.list.get_or_insert_default();
                 list.lists += 1;
-                list.total = list.total.saturating_add(items.len());
+                list.total = list.total.saturating_add(Rows(datum).count());
             }
-            Json::Object(_) => self.begin("map"),
-            scalar => self.note_scalar(scalar),
+            "map" => self.begin("map"),
+            _ => self.note_alone(datum),
         }
     }
 
@@ -537,33 +564,10 @@ fn schema_word(kind: &'static str) -> &'static str {
     }
 }
 
-fn json_kind(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "nil",
-        Json::Bool(_) => "bool",
-        Json::Number(_) => "number",
-        Json::String(_) => "string",
-        Json::Array(_) => "list",
-        Json::Object(_) => "map",
-    }
-}
-
-/// The work of looking at all items of a list of scalars; none for lists of others.
-fn scalars_work(items: &[Json]) -> Option<usize> {
-    /// Bytes of a text that are as much work as a number.
-    const BYTES: usize = 32;
-    items.iter().try_fold(0_usize, |work, item| match item {
-        Json::Array(_) | Json::Object(_) => None,
-        Json::String(text) => Some(work + 1 + text.len() / BYTES),
-        _ => Some(work + 1),
-    })
-}
-
 /// The beginning of a text, and its characters; of a very long text its bytes.
 pub(super) fn beginning(text: &str) -> (&str, usize) {
-    const LONG: usize = 65_536;
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(at, _)| at);
-    (&text[..end], if text.len() > LONG { text.len() } else { text.chars().count() })
+    (&text[..end], if text.len() > MEASURED { text.len() } else { text.chars().count() })
 }
 
 /// Whether a single map is a dictionary: most keys look like data, or there are many of them or they are texts, and

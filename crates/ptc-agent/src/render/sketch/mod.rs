@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `column` | what values in the same place have in common |
 //! | `record` | the same of maps: their fields |
+//! | `rows` | the items and fields of JSON, built or not |
 //! | `keys` | which keys are data |
 //! | `texts` | the pattern of texts |
 //! | `numbers` | ranges and shares in round numbers |
@@ -17,6 +18,7 @@ mod column;
 mod keys;
 mod numbers;
 mod record;
+mod rows;
 mod texts;
 
 use ptc_lisp::view::View;
@@ -30,6 +32,7 @@ use record::FIELDS;
 
 use super::FIREWALLED;
 use super::clojure::{atom, quoted};
+use crate::written::{Datum, LONG};
 
 /// Texts and names that are shorter than this many bytes may stand for themselves where they are all of a value: they
 /// are what somebody set, not a row of anything.
@@ -57,10 +60,15 @@ pub(crate) struct Sketch {
 
 impl Sketch {
     /// The sketch of JSON in at most about so many bytes. Short scalars stand for themselves.
-    pub fn of_json(json: &Json, firewall: bool, most: usize) -> Sketch {
-        match short_json(json) {
+    pub fn of(datum: Datum<'_>, firewall: bool, most: usize) -> Sketch {
+        let short = match datum {
+            Datum::Built(json) => short_json(json),
+            Datum::Written(text) if text.len() > LONG => None,
+            Datum::Written(_) => short_json(&datum.json()),
+        };
+        match short {
             Some(line) => Sketch { line, ..Sketch::default() },
-            None => Sketch::of_column(&column_of(json, firewall), most.min(MOST)),
+            None => Sketch::of_column(&column_of(datum, firewall), most.min(MOST)),
         }
     }
 
@@ -106,16 +114,16 @@ pub(crate) struct Schema {
 impl Schema {
     /// The schema of a result.
     pub fn of(result: &Json, firewall: bool) -> Schema {
-        let column = column_of(result, firewall);
+        let column = column_of(Datum::Built(result), firewall);
         let (json, truncated) = column.schema();
         let keys = column.keys().map(|keys| keys.into_iter().take(FIELDS).map(str::to_owned).collect());
         Schema { json, keys, truncated, key_bytes: column.key_bytes() }
     }
 }
 
-fn column_of(json: &Json, firewall: bool) -> Column {
+fn column_of(datum: Datum<'_>, firewall: bool) -> Column {
     let mut column = Column::default();
-    column.note_json(json, &mut LookBudget::new(firewall), 0);
+    column.note(datum, &mut LookBudget::new(firewall), 0);
     column
 }
 

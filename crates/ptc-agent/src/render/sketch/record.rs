@@ -10,6 +10,7 @@ use super::super::clojure::key_text;
 use super::column::{Column, LookBudget, NARROW, beginning};
 use super::keys::{are_data, looks_like_data};
 use super::numbers::{grouped, share};
+use super::rows::Rows;
 use super::texts::Texts;
 
 /// Keys of the other rows of a list that are looked at, so that none of a few rows is missed.
@@ -126,14 +127,14 @@ impl Record {
     }
 
     /// Looks for keys that the maps of a list which were looked at did not have.
-    pub fn note_rest(&mut self, items: &[Json], looks: &mut LookBudget, depth: usize) {
+    pub fn note_rest(&mut self, rows: Rows<'_>, looks: &mut LookBudget, depth: usize) {
         let known = self.fields.len();
         let (mut left, mut maps) = (ALL_KEYS, 0);
-        for fields in items.iter().filter_map(Json::as_object) {
+        for fields in rows.items().filter(|row| row.kind() == "map").map(|row| Rows(row).fields()) {
             let Some(room) = left.checked_sub(fields.len().max(1)) else { break };
             left = room;
             maps += 1;
-            for (name, value) in fields {
+            for (name, value) in &fields {
                 let key = FieldKey::of_json(name);
                 if self.places.get(&key).is_some_and(|at| *at < known) {
                     continue;
@@ -141,7 +142,7 @@ impl Record {
                 let Some(column) = self.field(key) else { break };
                 match looks.firewall && is_hidden_name(name) {
                     true => column.begin(FIREWALLED),
-                    false => column.note_always(value, looks, depth),
+                    false => column.note_always(*value, looks, depth),
                 }
             }
         }

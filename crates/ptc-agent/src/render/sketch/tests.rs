@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn of(json: &Json) -> Sketch {
-    Sketch::of_json(json, true, MOST)
+    Sketch::of(Datum::Built(json), true, MOST)
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn narrow_ways_are_followed_to_the_columns_at_their_end() {
     let wide = json!({"data": {"viewer": {"nodes": [row]}}});
     let whole = of(&wide).on_a_line();
     assert!(whole.contains(":column_39 string") && whole.len() <= MOST + 64, "{whole}");
-    let brief = Sketch::of_json(&wide, true, BRIEF).on_a_line();
+    let brief = Sketch::of(Datum::Built(&wide), true, BRIEF).on_a_line();
     assert!(brief.contains(":column_3 string") && brief.contains("other keys"), "{brief}");
     assert!(brief.len() <= BRIEF + 64, "{brief}");
     // What is looked at has an end.

@@ -1,0 +1,56 @@
+//! What is inside of JSON, whether it is built or a text.
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use crate::written::{Datum, fields, items};
+
+/// A field.
+pub(super) type Entry<'d> = (Cow<'d, str>, Datum<'d>);
+
+/// A list or a map.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'d>(pub Datum<'d>);
+
+impl<'d> Rows<'d> {
+    /// The items of a list.
+    pub fn items(self) -> Box<dyn Iterator<Item = Datum<'d>> + 'd> {
+        match self.0 {
+            Datum::Built(json) => Box::new(json.as_array().into_iter().flatten().map(Datum::Built)),
+            Datum::Written(text) => Box::new(items(text).map(Datum::Written)),
+        }
+    }
+
+    /// How many items a list has.
+    pub fn count(self) -> usize {
+        match self.0 {
+            Datum::Built(json) => json.as_array().map_or(0, Vec::len),
+            Datum::Written(text) => items(text).count(),
+        }
+    }
+
+    /// The fields of a map.
+    pub fn fields(self) -> Vec<Entry<'d>> {
+        match self.0 {
+            Datum::Built(json) => {
+                let fields = json.as_object().into_iter().flatten();
+                fields.map(|(name, value)| (Cow::Borrowed(name.as_str()), Datum::Built(value))).collect()
+            }
+            Datum::Written(text) => fields(text).map(|(name, value)| (name, Datum::Written(value))).collect(),
+        }
+    }
+
+    /// The work of looking at all items of a list of scalars; none for lists of others.
+    pub fn scalars_work(self) -> Option<usize> {
+        /// Bytes of a text that are as much work as a number.
+        const BYTES: usize = 32;
+        self.items().try_fold(0_usize, |work, item| match item {
+            Datum::Built(Json::Array(_) | Json::Object(_)) => None,
+            Datum::Built(Json::String(text)) => Some(work + 1 + text.len() / BYTES),
+            Datum::Written(text) if text.starts_with(['[', '{']) => None,
+            Datum::Written(text) if text.starts_with('"') => Some(work + 1 + (text.len() - 2) / BYTES),
+            _ => Some(work + 1),
+        })
+    }
+}
