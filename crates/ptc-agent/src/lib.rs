@@ -64,4 +64,4 @@ pub use tool::{
     IntoToolResult, LlmTool, PendingCall, Pick, Preview, PreviewError, PreviewFunction, Tool, ToolResult,
     Verdict, Visibility,
 };
-pub use written::{InputError, WrittenInputs};
+pub use written::{InputError, InputTexts, WrittenInputs};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use ptc_lisp::machine::Machine;
 use ptc_lisp::{Error, ErrorKind};
-use ptc_runner::WrittenInputs;
+use ptc_runner::{InputTexts, WrittenInputs};
 use serde_json::Value;
 
 /// A number of bytes: `65536`, `64mb`, `1.5GiB`. Units are powers of 1024.
@@ -224,7 +224,7 @@ pub fn json(text: &[u8]) -> Result<Value, String> {
 
 /// The inputs that bytes hold as one object, each as JSON text; the same is refused, in the same words. Nothing if they are
 /// no object.
-pub fn fields(text: &[u8]) -> Result<Option<Vec<(String, Arc<str>)>>, String> {
+pub fn fields(text: &[u8]) -> Result<Option<InputTexts>, String> {
     let text = unicode(text)?;
     let fields = WrittenInputs::fields(text).map_err(|error| no_json(&error))?;
     exact(text).map(|()| fields)

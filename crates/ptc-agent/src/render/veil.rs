@@ -163,7 +163,7 @@ impl Veil {
         let datum = Datum::Written(text);
         match datum.kind() {
             // Names that hide have a low line, which may be written as an escape.
-            _ if !hidden && !text.contains(['_', '\\']) => {}
+            _ if !hidden && !text.contains('_') && !text.contains('\\') => {}
             _ if hidden || text.len() <= LONG => self.walk(&datum.json(), hidden),
             "list" => items(text).for_each(|item| self.walk_written(item, false)),
             "map" => fields(text).for_each(|(name, value)| self.walk_written(value, is_hidden_name(&name))),

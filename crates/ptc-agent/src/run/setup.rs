@@ -177,7 +177,8 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
             "the run has no model; give it one with `llm`",
         )));
     }
-    match hold_inputs(node, shared).and_then(|()| compose(node, shared)) {
+    let held = renew_inputs(node).and_then(|()| hold_inputs(node, shared));
+    match held.and_then(|()| compose(node, shared)) {
         Ok(()) => Next::Turn,
         Err(fail) => Next::Over(Err(fail)),
     }
@@ -285,7 +286,6 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
         _ => mission(node, Some(Expansion::Short))?.text,
     };
     node.book.shown = node.book.shown.saturating_add(shown as u64);
-    renew_inputs(node)?;
     if runs_programs {
         prepare_memory(node, shared)?;
         let data = data_lines(node, &expanded);

@@ -42,6 +42,9 @@ pub struct WrittenInputs {
     long: Arc<Long>,
 }
 
+/// Inputs by name, each as JSON text.
+pub type InputTexts = Vec<(String, Arc<str>)>;
+
 /// The long ones by name.
 type Long = BTreeMap<String, Arc<str>>;
 
@@ -73,7 +76,7 @@ impl WrittenInputs {
     }
 
     /// The fields of the text of an object, in which no object names a key twice, by name; nothing if it is no object.
-    pub fn fields(text: &str) -> Result<Option<Vec<(String, Arc<str>)>>, serde_json::Error> {
+    pub fn fields(text: &str) -> Result<Option<InputTexts>, serde_json::Error> {
         strict::check(text)?;
         let is_object = text.trim_ascii_start().starts_with('{');
         let field = |(name, value): (Cow<'_, str>, &str)| (name.into_owned(), Arc::from(value));

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use ptc_host::random_seed;
 use ptc_lisp::analyze::closest;
 use ptc_runner::model::{Llm, Reply};
-use ptc_runner::{Agent, AgentFile, Guard, RunOptions, WrittenInputs, model_beside};
+use ptc_runner::{Agent, AgentFile, Guard, InputTexts, RunOptions, WrittenInputs, model_beside};
 use ptc_upstream::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -71,7 +71,7 @@ impl Inputs {
     }
 }
 
-fn from_file(path: &str) -> anyhow::Result<Option<Vec<(String, Arc<str>)>>> {
+fn from_file(path: &str) -> anyhow::Result<Option<InputTexts>> {
     if path == "-" {
         let mut text = Vec::new();
         std::io::stdin().lock().read_to_end(&mut text).context("--input: cannot read standard input")?;
