@@ -20,7 +20,7 @@ pub(crate) fn issues<'d>(
     inputs: impl Iterator<Item = (Cow<'d, str>, Datum<'d>)>,
     mode: Mode,
 ) -> Vec<Issue> {
-    let mut check = Check { mode, path: Vec::new(), found: Vec::new() };
+    let mut check = PartsCheck { mode, path: Vec::new(), found: Vec::new() };
     check.record(record, inputs);
     let (more, mut found): (Vec<Issue>, Vec<Issue>) =
         check.found.into_iter().partition(|issue| Issue::tells_of_more(&issue.to_string()));
@@ -32,13 +32,13 @@ pub(crate) fn issues<'d>(
     found
 }
 
-struct Check {
+struct PartsCheck {
     mode: Mode,
     path: Vec<Segment>,
     found: Vec<Issue>,
 }
 
-impl Check {
+impl PartsCheck {
     fn value(&mut self, ty: &Type, text: &str) {
         match (ty, Datum::Written(text).kind()) {
             _ if self.found.len() > MOST => {}

@@ -11,7 +11,7 @@ use super::FIREWALLED;
 use super::keys::are_data;
 use super::numbers::{grouped, range, share};
 use super::record::{FieldKey, INLINE, KEYS, NAMED, Record};
-use super::rows::{Entry, Rows};
+use super::rows::{FieldRow, Rows};
 use super::texts::Texts;
 use crate::hash::fnv;
 use crate::written::{Datum, LONG, text_parts};
@@ -223,7 +223,7 @@ impl Column {
         looks.lists -= 1;
     }
 
-    fn note_fields(&mut self, fields: &[Entry<'_>], looks: &mut LookBudget, depth: usize) {
+    fn note_fields(&mut self, fields: &[FieldRow<'_>], looks: &mut LookBudget, depth: usize) {
         // A row that is looked at in part would say that others lack what it has.
         if looks.left < fields.len().min(KEYS) {
             looks.left = 0;

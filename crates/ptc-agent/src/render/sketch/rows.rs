@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::written::{Datum, fields, items};
 
 /// A field.
-pub(super) type Entry<'d> = (Cow<'d, str>, Datum<'d>);
+pub(super) type FieldRow<'d> = (Cow<'d, str>, Datum<'d>);
 
 /// A list or a map.
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ impl<'d> Rows<'d> {
     }
 
     /// The fields of a map.
-    pub fn fields(self) -> Vec<Entry<'d>> {
+    pub fn fields(self) -> Vec<FieldRow<'d>> {
         match self.0 {
             Datum::Built(json) => {
                 let fields = json.as_object().into_iter().flatten();
