@@ -26,7 +26,7 @@ const APPLICATION: i64 = 0x7074_6373;
 pub(crate) struct SqliteConnection {
     sqlite: Sqlite,
     /// Behind the connection, which is closed first.
-    open: Option<OpenFile>,
+    _open: Option<OpenFile>,
     broken: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn memory() -> Result<SqliteConnection, StoreError> {
     let place = ":memory:";
     let sqlite = Sqlite::open_in_memory().map_err(|error| fault(&error).at(place, "open"))?;
     prepare(&sqlite).map_err(|fault| fault.at(place, "open"))?;
-    Ok(SqliteConnection { sqlite, open: None, broken: false })
+    Ok(SqliteConnection { sqlite, _open: None, broken: false })
 }
 
 /// Opens a file and creates it, and the folder it is in, where they are missing.
@@ -67,7 +67,7 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
         .query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
         .map_err(|error| fault(&error).at(place, "open"))?;
     let open = wal.opened(has_log).map_err(unreachable)?;
-    Ok(SqliteConnection { sqlite, open: Some(open), broken: false })
+    Ok(SqliteConnection { sqlite, _open: Some(open), broken: false })
 }
 
 /// Why there is no store in a file, if there is none.
@@ -251,18 +251,6 @@ impl SqliteConnection {
     }
 }
 
-impl SqliteConnection {
-    /// Why a statement failed. If the disk is full, its log is copied: that may leave room for the next one.
-    fn failed(&self, error: &rusqlite::Error) -> Fault {
-        if error.sqlite_error_code() == Some(ErrorCode::DiskFull)
-            && let Some(open) = &self.open
-        {
-            open.log().disk_is_full();
-        }
-        fault(error)
-    }
-}
-
 impl Connection for SqliteConnection {
     fn begin(&mut self, mode: Mode<'_>) -> Result<(), Fault> {
         let statement = match mode {
@@ -274,7 +262,7 @@ impl Connection for SqliteConnection {
     }
 
     fn commit(&mut self) -> Result<(), Fault> {
-        self.sqlite.execute_batch("COMMIT").map_err(|error| self.failed(&error))
+        self.sqlite.execute_batch("COMMIT").map_err(|error| fault(&error))
     }
 
     fn rollback(&mut self) {
@@ -285,14 +273,13 @@ impl Connection for SqliteConnection {
     }
 
     fn run(&mut self, sql: &'static str, cells: &[Cell]) -> Result<u64, Fault> {
-        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| self.failed(&error))?;
-        let changed =
-            statement.execute(rusqlite::params_from_iter(cells)).map_err(|error| self.failed(&error))?;
+        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| fault(&error))?;
+        let changed = statement.execute(rusqlite::params_from_iter(cells)).map_err(|error| fault(&error))?;
         Ok(changed as u64)
     }
 
     fn rows(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Vec<Row>, Fault> {
-        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| self.failed(&error))?;
+        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| fault(&error))?;
         let columns = statement.column_count();
         let rows = statement
             .query_map(rusqlite::params_from_iter(cells), |row| {
@@ -308,12 +295,12 @@ impl Connection for SqliteConnection {
                 });
                 cells.collect::<rusqlite::Result<Vec<_>>>().map(Row)
             })
-            .map_err(|error| self.failed(&error))?;
-        rows.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| self.failed(&error))
+            .map_err(|error| fault(&error))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| fault(&error))
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), Fault> {
-        self.sqlite.execute_batch(sql).map_err(|error| self.failed(&error))
+        self.sqlite.execute_batch(sql).map_err(|error| fault(&error))
     }
 
     fn now_ms(&mut self) -> Result<i64, Fault> {

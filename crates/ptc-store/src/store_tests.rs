@@ -143,41 +143,6 @@ fn the_log_of_a_file_is_copied_while_it_is_written() {
     assert_eq!((count(&store), store.check()), (number, Ok(vec![])));
 }
 
-/// Waits until the file is longer than that.
-fn has_grown(place: &str, than: u64) {
-    let begun = std::time::Instant::now();
-    while std::fs::metadata(place).expect("a file").len() <= than {
-        assert!(begun.elapsed() < Duration::from_secs(120), "nothing was copied");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
-fn a_small_file_has_its_log_copied_early_and_a_full_one_at_once() {
-    let folder = Folder::new("full");
-    let place = folder.file("store.db");
-    let store = Store::open(&place).expect("opens");
-    let text = "x".repeat(100_000);
-    for number in 0..30 {
-        store.note("preludes", |tx| insert(tx, &format!("{number}{text}"))).expect("writes");
-    }
-    let log = std::fs::metadata(folder.file("store.db-wal")).expect("a log").len();
-    assert!(log < 16_000_000, "a file of any size would have got it at 16 MB");
-    has_grown(&place, 1_000_000);
-    store.note("preludes", |tx| insert(tx, &format!("last {text}"))).expect("writes too little to be copied");
-    let copied = std::fs::metadata(&place).expect("a file").len();
-    // SQLite says the same of a disk without room.
-    let full = store.note("preludes", |tx| {
-        tx.batch("PRAGMA max_page_count = 1")?;
-        let filled = (0..100).try_for_each(|number| insert(tx, &format!("full {number}{text}")));
-        tx.batch("PRAGMA max_page_count = 1073741823")?;
-        filled
-    });
-    assert!(matches!(full, Err(StoreError::Failed { ref cause, .. }) if cause.contains("full")), "{full:?}");
-    has_grown(&place, copied);
-    assert_eq!((count(&store), store.check()), (31, Ok(vec![])));
-}
-
 /// What a write promises beside that is in `durability_tests.rs`.
 #[test]
 fn writers_that_come_together_are_all_in_the_files() {

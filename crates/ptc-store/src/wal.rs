@@ -10,8 +10,6 @@
 //! A disk that fails to sync may have dropped what it was to write, and tells that once to whoever had the file open then. So
 //! the log stays open for as long as it is the same file, and a log with a failed sync is never synced again: if it can
 //! still be read whole, it is copied into the file, which is synced, and begins anew; so is one that another process left.
-//! Where the file could not be synced, the system forgets what it holds of it before that is written again: file systems
-//! take pages that they hold for written otherwise, and lose them although the next sync succeeds.
 //!
 //! Copying the log into the file takes long compared with a commit. So writers do not do it; a thread of its own does,
 //! as soon as it is worthwhile.
@@ -29,13 +27,8 @@ use crate::log_check;
 use crate::mark::{Mark, Marker};
 use crate::same_file::{FileId, OpenedFiles, id};
 
-/// Pages that the log grows by until they are copied, if the file has as many; a smaller file is copied to earlier, so that a
-/// young store on a small disk is not all log.
+/// Pages that the log grows by until they are copied.
 const WORTHWHILE: u64 = 4_000;
-/// Pages that are never worth copying.
-const TOO_FEW: u64 = 500;
-/// Bytes of a page.
-const PAGE: u64 = 4_096;
 /// Pages of a log that is not allowed to grow any more: writers wait until it can begin anew.
 const LONGEST: u64 = 16_000;
 
@@ -76,20 +69,11 @@ struct Copying {
     copied: u64,
     due: bool,
     stopped: bool,
-    /// Whether copying failed last.
-    failed: bool,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A connection that has the file open, until it is dropped.
 pub(crate) struct OpenFile(Arc<Wal>);
-
-impl OpenFile {
-    /// The log of the file.
-    pub fn log(&self) -> &Arc<Wal> {
-        &self.0
-    }
-}
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
@@ -216,10 +200,9 @@ impl Wal {
         if synced.no_disk {
             return Err(why);
         }
-        let parts = self.parts.load(Ordering::Acquire);
         let whole = || -> io::Result<bool> {
             let log = File::open(self.log())?;
-            let mark = Mark::reached(&log, parts)?;
+            let mark = Mark::reached(&log, self.parts.load(Ordering::Acquire))?;
             log_check::is_whole(log, mark.as_ref())
         };
         match whole().map_err(|error| error.to_string()) {
@@ -227,14 +210,8 @@ impl Wal {
             Ok(false) => return Err(format!("a sync failed and left a part of the log unreadable: {why}")),
             Err(error) => return Err(format!("a sync failed: {why}; the log cannot be read: {error}")),
         }
-        if let Some((_, log)) = &synced.file {
-            // Failures until now are of what is copied now, and would be told of what comes.
-            let _ = log.sync_data();
-        }
         self.begin_log_anew()
             .map_err(|error| format!("a sync failed: {why}; the log cannot be copied: {error}"))?;
-        // Unless a commit has come since, nothing is in it.
-        let _ = self.parts.compare_exchange(parts, 0, Ordering::AcqRel, Ordering::Relaxed);
         synced.failed = None;
         synced.upto = upto;
         Ok(())
@@ -242,7 +219,6 @@ impl Wal {
 
     /// Copies all of the log into the file, which is synced, and begins it anew.
     fn begin_log_anew(&self) -> rusqlite::Result<()> {
-        self.forget_held();
         let sqlite = crate::sqlite::plain(&self.path)?;
         sqlite.pragma_update(None, "synchronous", "FULL")?;
         let busy = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))?;
@@ -253,12 +229,6 @@ impl Wal {
                 None,
             )),
         }
-    }
-
-    /// Has the system forget what it holds of the file, which may not be what is on the disk.
-    fn forget_held(&self) {
-        // Only after a sync that failed it matters whether that works.
-        let _ = File::open(&self.path).map(|file| ptc_system::held::forget(&file));
     }
 
     fn log(&self) -> PathBuf {
@@ -280,31 +250,14 @@ impl Wal {
         locked(&self.synced).no_disk = false;
     }
 
-    /// Notes how long the log is, and has it copied when that is worthwhile.
+    /// Notes how long the log is, and wakes whoever copies it.
     fn grown(self: &Arc<Self>, pages: u64) {
         let mut copying = locked(&self.copying);
         if pages < copying.copied {
             // It has begun anew.
             copying.copied = 0;
         }
-        let new = pages - copying.copied;
-        if !copying.due && new >= TOO_FEW && (new >= WORTHWHILE || new >= self.file_pages()) {
-            self.copy_soon(&mut copying);
-        }
-    }
-
-    /// Has the log copied because the disk is full: what is copied is written over by what comes next.
-    pub fn disk_is_full(self: &Arc<Self>) {
-        self.copy_soon(&mut locked(&self.copying));
-    }
-
-    fn file_pages(&self) -> u64 {
-        std::fs::metadata(&self.path).map_or(0, |file| file.len() / PAGE)
-    }
-
-    /// Wakes the thread that copies.
-    fn copy_soon(self: &Arc<Self>, copying: &mut Copying) {
-        if copying.stopped {
+        if copying.due || copying.stopped || pages - copying.copied < WORTHWHILE {
             return;
         }
         copying.due = true;
@@ -330,18 +283,13 @@ impl Wal {
             if copying.stopped {
                 return;
             }
-            let failed = copying.failed;
             drop(copying);
-            if failed {
-                self.forget_held();
-            }
             if connection.is_none() {
                 connection = crate::sqlite::plain(&self.path).ok();
             }
             // What fails now is tried again when the log has grown more.
             let copied = connection.as_ref().and_then(|sqlite| copied(sqlite).ok());
             let mut copying = locked(&self.copying);
-            copying.failed = copied.is_none();
             copying.copied = copied.unwrap_or(copying.copied);
             copying.due = false;
         }
@@ -351,15 +299,11 @@ impl Wal {
     pub fn stop(&self) {
         let mut copying = locked(&self.copying);
         copying.stopped = true;
-        let (thread, failed) = (copying.thread.take(), copying.failed);
+        let thread = copying.thread.take();
         drop(copying);
         self.wake.notify_all();
         if let Some(thread) = thread {
             let _ = thread.join();
-        }
-        if failed {
-            // Whoever closes the file last copies its log.
-            self.forget_held();
         }
     }
 }
