@@ -233,6 +233,7 @@ function ticketView(ticket) {
     left: make("span", { class: "time", title: moment(ticket.expires_at) }),
     state: make("span", { class: "going" }),
   };
+  if (ticket.damaged) return damagedView(card);
   const [first] = ticket.program.trim().split("\n");
   card.element = make("article", { class: "ticket", "data-id": ticket.id, "aria-label": "A program that waits" },
     aboutView(ticket, card),
@@ -240,6 +241,16 @@ function ticketView(ticket) {
     batchView(card, ticket.pending),
     make("details", { class: "program", ontoggle: change },
       make("summary", {}, "The program: ", make("code", {}, first)), make("pre", { tabindex: "0" }, ticket.program)));
+  times(card);
+  return card;
+}
+
+/** A ticket that cannot be read, and so cannot be decided about. It keeps nobody from the others. */
+function damagedView(card) {
+  card.element = make("article", { class: "ticket", "data-id": card.id, "aria-label": "A program that cannot be read" },
+    make("p", { class: "what" }, "What is kept of this program cannot be read, so that nobody can decide about it: "),
+    make("p", {}, make("code", {}, card.id), " · ", card.asked, " · ", card.left, " ", card.state),
+    make("p", {}, card.ticket.damaged));
   times(card);
   return card;
 }

@@ -31,11 +31,12 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// What every connection sets: whoever waits for a lock gives up in the end, a client that hangs inside a
 /// transaction holds others up for less than a lease of ten seconds, and commits are on disk even if the server's default
-/// is to be faster than that.
+/// is to be faster than that, now or after it is changed.
 const SETTINGS: &str = "SET lock_timeout = '5s';
     SET idle_in_transaction_session_timeout = '8s';
     SET client_min_messages = warning;
-    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+    SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+        ELSE current_setting('synchronous_commit') END, false);";
 
 /// A connection to a server.
 pub(crate) struct PgConnection {

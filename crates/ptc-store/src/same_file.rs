@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sqlite::beside;
 
-/// The files of a store: itself, and its log.
-const FILES: [(&str, &str); 2] = [("", "file"), ("-wal", "log")];
+/// The files of a store: itself, its log, and what tells processes where in the log they are and who writes.
+const FILES: [(&str, &str); 3] = [("", "file"), ("-wal", "log"), ("-shm", "index of the log")];
 
 /// What tells a file from all others: its device, and its number there.
 pub(crate) type FileId = (u64, u64);

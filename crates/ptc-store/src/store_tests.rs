@@ -543,6 +543,7 @@ fn a_store_whose_files_are_not_where_they_were_opened_takes_no_changes_until_the
         (all, gone, "its file is gone"),
         (all, remade, "another file is in the place of its file"),
         (&all[1..2], gone, "its log is gone"),
+        (&all[2..3], gone, "its index of the log is gone"),
         (
             &all[1..2],
             |folder| std::fs::write(folder.file("store.db-wal"), "").expect("a file"),

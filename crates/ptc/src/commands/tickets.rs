@@ -153,7 +153,7 @@ fn fields(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i6
         "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
         "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": lacks.map(|lacks| &lacks.key),
         "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
-        "age_s": now.saturating_sub(ticket.created_ms) / 1_000,
+        "age_s": now.saturating_sub(ticket.created_ms) / 1_000, "damaged": about["damaged"],
     })
 }
 
@@ -170,6 +170,9 @@ fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64)
         state(ticket),
         lacks.map(LackedKey::text).unwrap_or_default(),
     )];
+    if let Some(why) = ticket.about["damaged"].as_str() {
+        lines.push(format!("    what is kept of it cannot be read: {}", plain(why)));
+    }
     for call in ticket.about["pending"].as_array().into_iter().flatten() {
         let part = |field: &str| call[field].as_str().unwrap_or_default();
         let args = match call.get("args_text").and_then(Json::as_str) {

@@ -434,7 +434,7 @@ impl Engine {
             return Err(SessionError::new(Reason::SESSIONS_UNAVAILABLE, message));
         };
         if meta.has_definitions() && kept.state.is_none() {
-            tracing::error!(session = id, "what a session has defined is missing");
+            tracing::error!("what the session {id} has defined is missing");
             return Err(SessionError::new(Reason::SESSIONS_UNAVAILABLE, DAMAGED).lasting());
         }
         let (owner, settings) = (sessions.owner(caller), sessions.settings());
@@ -535,7 +535,7 @@ fn summary(one: &ListedSession) -> Json {
     };
     let said = |meta: &Meta| meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy);
     read.as_ref().map(said).unwrap_or_else(|why| {
-        tracing::error!(session = %one.id, "what is kept of a session cannot be read: {why}");
+        tracing::error!("what is kept of the session {} cannot be read: {why}", one.id);
         let meta = Meta { updated_ms: one.times.changed_ms, ..Meta::default() };
         let mut told = said(&meta);
         told["eval_status"] = "damaged".into();

@@ -444,7 +444,7 @@ impl Desk {
         let (tickets, id) = (self.tickets.clone(), id.to_owned());
         give_back_later(&Handle::current(), move || tickets.release_owed(&id).is_ok());
         let StoreError::Unacknowledged { .. } = why else { return NotTaken::Refused(error) };
-        tracing::error!(%why, "nobody knows whether a ticket is held");
+        tracing::error!("nobody knows whether a ticket is held: {why}");
         let message = "the store did not answer, so nothing was done; the ticket is as it was";
         NotTaken::Answer(Box::new(answer(Reason::STORE, message, "Decide the same again in a moment.")))
     }

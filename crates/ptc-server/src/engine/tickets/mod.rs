@@ -504,8 +504,8 @@ fn refused(error: &TicketError) -> Answered {
         ),
         TicketError::Store(StoreError::Damaged { .. }) => (
             Reason::STORE,
-            "Reject its calls, which ends it unless what was decided before is what cannot be read; or tell whoever runs the server, \
-             who can look with `ptc store check` and restore a backup.",
+            "Nobody can decide about it, and it ends with its time. Whoever runs the server can look with `ptc store check` and \
+             restore a backup.",
         ),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };
