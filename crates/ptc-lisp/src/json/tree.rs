@@ -39,16 +39,16 @@ struct TreeCount<'a> {
 }
 
 /// The tree is larger than it may be.
-struct TooLarge;
+struct TreeTooLarge;
 
 impl TreeCount<'_> {
-    fn take(&mut self, bytes: usize) -> Result<(), TooLarge> {
-        self.left = self.left.checked_sub(bytes).ok_or(TooLarge)?;
+    fn take(&mut self, bytes: usize) -> Result<(), TreeTooLarge> {
+        self.left = self.left.checked_sub(bytes).ok_or(TreeTooLarge)?;
         Ok(())
     }
 
     /// The text of a value that JSON has as text, or may have.
-    fn text_of(&mut self, value: &Value) -> Result<(), TooLarge> {
+    fn text_of(&mut self, value: &Value) -> Result<(), TreeTooLarge> {
         let bytes = extent(value, self.names, self.left).unwrap_or(self.left);
         self.take(bytes.saturating_add(ALLOCATION))
     }
@@ -56,11 +56,11 @@ impl TreeCount<'_> {
 
 impl Visitor for TreeCount<'_> {
     type Mark = ();
-    type Stop = TooLarge;
+    type Stop = TreeTooLarge;
 
     const LEVELS: u16 = MAX_DEPTH;
 
-    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, TooLarge> {
+    fn enter(&mut self, value: &Value) -> Result<WalkStep<()>, TreeTooLarge> {
         if let Some(parts) = Parts::of(value) {
             self.take(if value.is_map() { OBJECT } else { ALLOCATION })?;
             return Ok(WalkStep::Into(parts, ()));
@@ -73,11 +73,11 @@ impl Visitor for TreeCount<'_> {
         Ok(WalkStep::Done)
     }
 
-    fn item(&mut self, (): &mut (), _: usize) -> Result<(), TooLarge> {
+    fn item(&mut self, (): &mut (), _: usize) -> Result<(), TreeTooLarge> {
         self.take(size_of::<Json>())
     }
 
-    fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<EntryStep, TooLarge> {
+    fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<EntryStep, TreeTooLarge> {
         self.take(FIELD)?;
         match keys::text(key, self.names) {
             Some(text) => self.take(text.len() + ALLOCATION)?,
@@ -86,12 +86,12 @@ impl Visitor for TreeCount<'_> {
         Ok(EntryStep::Value)
     }
 
-    fn leave(&mut self, (): ()) -> Result<(), TooLarge> {
+    fn leave(&mut self, (): ()) -> Result<(), TreeTooLarge> {
         Ok(())
     }
 
     /// How deep a value may nest is found out when its text is measured.
-    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), TooLarge> {
+    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), TreeTooLarge> {
         Ok(())
     }
 }
