@@ -7,7 +7,7 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
-use ptc_store::requests::{Began, NewRequest, Reply};
+use ptc_store::requests::{Began, Reply};
 use ptc_store::tickets::{NewTicket, Ruling, SCOPE, TakenTicket, TicketError, Waiting};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};

@@ -221,13 +221,13 @@ impl Server {
         scope: String,
         tool: &'static str,
         digest: Vec<u8>,
-    ) -> Option<Result<Began, StoreError>> {
+    ) -> Option<Result<Began, RequestError>> {
         let named = scope.clone();
         let begin = move |server: &Server| {
             let new = NewRequest { scope: &named, tool, digest: &digest };
             server.journal.requests().begin(&new, lease_ms())
         };
-        let unheard = move |server: &Server, begun: Result<Began, StoreError>| {
+        let unheard = move |server: &Server, begun: Result<Began, RequestError>| {
             server.gives_up(party, &scope);
             match begun {
                 Ok(Began::Held { lease, .. }) => drop(server.journal.requests().give_back(&lease)),

@@ -16,7 +16,7 @@ use crate::code::{Const, Func, Linked, Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
 use crate::signal::{Res, Signal};
-use crate::value::{CellKind, MAX_DEPTH, Text, Value, ledger, stamp};
+use crate::value::{CellKind, MAX_DEPTH, Value, ledger, stamp};
 
 impl Machine {
     /// Calls the function in register `f` (counted from the bottom) with the `n` arguments after it.
@@ -172,15 +172,10 @@ impl Machine {
     /// What a native says to the `n` arguments after register `f`, and fuel for the keys it looked at.
     #[inline]
     fn call_native(&mut self, native: NativeFn, f: usize, n: usize) -> Res<Res> {
-        let args = &mut self.fiber.regs[f + 1..f + 1 + n];
-        let long = has_long_text(args);
-        let answer = native(&mut self.heap, args);
+        let answer = native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]);
         let keys = ledger::take();
         if keys > 0 {
             self.heap.spend(keys)?;
-        }
-        if long {
-            self.stop_at = self.stop_at.min(self.heap.fuel_used);
         }
         Ok(answer)
     }
@@ -514,12 +509,4 @@ pub(super) fn check_depth(value: &Value) -> Result<(), Box<Signal>> {
     Err(Error::new(ErrorKind::NestingTooDeep, format!("a value nests deeper than {MAX_DEPTH} levels"))
         .hint("keep a flat collection instead of one inside the other")
         .into())
-}
-
-/// Whether a native may look through much text. A slice of fuel ends behind it, so that whoever runs the machine looks at the
-/// clock after each, however little it charges.
-#[inline]
-pub(super) fn has_long_text(args: &[Value]) -> bool {
-    const LONG: usize = 1 << 15;
-    args.iter().any(|arg| matches!(arg, Value::Str(Text::Long(text)) if text.len() >= LONG))
 }

@@ -6,7 +6,7 @@
 //! the topmost frame again.
 #![expect(unsafe_code, reason = "makes the windows that `window` has the reasons for")]
 
-use super::call::{check_depth, has_long_text};
+use super::call::check_depth;
 use super::fiber::{Cont, Frame, Give};
 use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
@@ -230,12 +230,8 @@ impl Machine {
                 ($native:expr, $id:expr, $f:expr, $n:expr, $dst:expr) => {{
                     self.heap.fuel_used = used!();
                     let args = regs.row(usize::from($f) + 1, usize::from($n));
-                    let long = has_long_text(args);
                     let result = $native(&mut self.heap, args);
                     let keys = ledger::take();
-                    if long {
-                        self.stop_at = self.stop_at.min(self.heap.fuel_used);
-                    }
                     until = pc.next().far(left(self.stop_at, self.heap.fuel_used.saturating_add(keys)));
                     if keys > 0 && used!() > self.heap.limits.fuel {
                         ask!(self.look(), None);
