@@ -7,7 +7,7 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
-use ptc_store::requests::{Began, Reply};
+use ptc_store::requests::{Began, NewRequest, Reply};
 use ptc_store::tickets::{NewTicket, Ruling, SCOPE, TakenTicket, TicketError, Waiting};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
@@ -52,8 +52,12 @@ impl Server {
     /// Decides, as `Engine::handle_once` does if there is a key.
     pub async fn decide(self: &Rc<Self>, party: u64, asked: &Decide) -> Said {
         let Some(scope) = asked.scope() else { return self.take_and_go(party, asked, None).await };
-        let digest = asked.decision.name().as_bytes().to_vec();
-        let lease = match self.begin(party, scope.clone(), "lisp_approve", digest).await {
+        let (named, digest) = (scope.clone(), asked.decision.name());
+        let begun = self.ask(party, move |server| {
+            let new = NewRequest { scope: &named, tool: "lisp_approve", digest: digest.as_bytes() };
+            server.journal.requests().begin(&new, lease_ms())
+        });
+        let lease = match begun.await {
             Some(Ok(Began::Held { lease, .. })) => lease,
             Some(Ok(Began::Done(ended))) => return Said::Ended(ended),
             Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
@@ -133,13 +137,10 @@ impl Server {
             let rule = |before: &Json| ruling(before, &decided);
             server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
         };
-        let ticket = asked.ticket.clone();
         let unheard = move |server: &Server, taken: Result<TakenTicket, TicketError>| {
-            server.gives_up(party, &ticket);
-            match taken {
-                Ok(taken) => drop(server.tickets.release(&taken)),
-                Err(TicketError::Store(_)) => drop(server.tickets.release_owed(&ticket)),
-                Err(_) => {}
+            if let Ok(taken) = taken {
+                server.gives_up(party, taken.lease.id());
+                drop(server.tickets.release(&taken));
             }
         };
         self.ask_or(party, take, unheard).await

@@ -214,35 +214,14 @@ impl Server {
         }
     }
 
-    /// Begins a request, as `Once::begin` does: what nobody waits for any more is given back.
-    pub async fn begin(
-        self: &Rc<Self>,
-        party: u64,
-        scope: String,
-        tool: &'static str,
-        digest: Vec<u8>,
-    ) -> Option<Result<Began, RequestError>> {
-        let named = scope.clone();
-        let begin = move |server: &Server| {
-            let new = NewRequest { scope: &named, tool, digest: &digest };
-            server.journal.requests().begin(&new, lease_ms())
-        };
-        let unheard = move |server: &Server, begun: Result<Began, RequestError>| {
-            server.gives_up(party, &scope);
-            match begun {
-                Ok(Began::Held { lease, .. }) => drop(server.journal.requests().give_back(&lease)),
-                Ok(_) => {}
-                Err(_) => drop(server.journal.requests().give_back_owed(&scope)),
-            }
-        };
-        self.ask_or(party, begin, unheard).await
-    }
-
     /// Carries out a request, as `Engine::handle_once` does.
     pub async fn request(self: &Rc<Self>, party: u64, request: &Request) -> Said {
-        let scope = request.scope();
-        let digest = scope.clone().into_bytes();
-        let (lease, again) = match self.begin(party, scope.clone(), "lisp_eval", digest).await {
+        let (scope, named) = (request.scope(), request.scope());
+        let begun = self.ask(party, move |server| {
+            let new = NewRequest { scope: &named, tool: "lisp_eval", digest: named.as_bytes() };
+            server.journal.requests().begin(&new, lease_ms())
+        });
+        let (lease, again) = match begun.await {
             Some(Ok(Began::Held { lease, again })) => (lease, again),
             Some(Ok(Began::Done(reply))) => return Said::Reply(reply),
             Some(Ok(Began::Busy)) => return Said::Again("it is under way"),

@@ -29,11 +29,9 @@ impl Server {
     ) -> Result<(TakenSession, Renewing), &'static str> {
         let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
         let unheard = move |server: &Server, taken: Result<TakenSession, SessionError>| {
-            server.gives_up(party, id);
-            match taken {
-                Ok(taken) => drop(server.sessions.release(&taken.lease)),
-                Err(SessionError::Store(_)) => drop(server.sessions.release_owed(id)),
-                Err(_) => {}
+            if let Ok(taken) = taken {
+                server.gives_up(party, id);
+                drop(server.sessions.release(&taken.lease));
             }
         };
         match self.ask_or(party, take, unheard).await {
