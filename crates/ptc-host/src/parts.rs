@@ -6,30 +6,30 @@
 
 use std::borrow::Cow;
 
+use ptc_lisp::json::parts;
 use serde::de::{Error, IgnoredAny};
 
 /// The fields of a JSON object with their texts; of more than `most`, one more than that.
 pub fn fields(text: &str, most: usize) -> Result<Vec<(String, &str)>, serde_json::Error> {
-    let mut parts = Parts::of(text, b'{')?;
-    let mut fields = Vec::new();
-    while fields.len() <= most
-        && let Some(name) = parts.begin()
-    {
-        let name = serde_json::from_str(&text[name..parts.after_string(name)])?;
-        parts.at = parts.after_colon();
-        fields.push((name, parts.value()));
-    }
-    Ok(fields)
+    let read = |(name, value)| Ok((parts::name(name)?.into_owned(), value));
+    parts::fields(begins(text, '{')?).take(most.saturating_add(1)).map(read).collect()
 }
 
 /// The items of a JSON list as texts.
 pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
-    let mut parts = Parts::of(text, b'[')?;
-    let mut items = Vec::new();
-    while parts.begin().is_some() {
-        items.push(parts.value());
+    Ok(parts::items(begins(text, '[')?).collect())
+}
+
+/// The same text, if it is JSON that begins so.
+fn begins(text: &str, open: char) -> Result<&str, serde_json::Error> {
+    serde_json::from_str::<IgnoredAny>(text)?;
+    match text.trim_ascii_start().starts_with(open) {
+        true => Ok(text),
+        false => Err(serde_json::Error::custom(match open {
+            '{' => "expected a JSON object",
+            _ => "expected a JSON list",
+        })),
     }
-    Ok(items)
 }
 
 /// A JSON text in which escapes that are half of a surrogate pair are `\ufffd`, as [`ptc_lisp`] reads them. JavaScript writes
@@ -39,21 +39,16 @@ pub fn paired(text: &str) -> Cow<'_, str> {
     let (mut at, mut taken) = (0, 0);
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
         let escape = at + found;
-        let lone = match unit(text, escape) {
-            Some(0xd800..=0xdbff) if matches!(unit(text, escape + 6), Some(0xdc00..=0xdfff)) => {
-                at = escape + 12;
-                false
-            }
-            Some(unit) => {
-                at = escape + 6;
-                matches!(unit, 0xd800..=0xdfff)
-            }
-            None => {
-                at = escape + 2;
-                false
-            }
-        };
-        if lone {
+        let first = unit(text, escape);
+        let is_pair = matches!(first, Some(0xd800..=0xdbff))
+            && matches!(unit(text, escape + ESCAPE), Some(0xdc00..=0xdfff));
+        at = escape
+            + match first {
+                _ if is_pair => 2 * ESCAPE,
+                Some(_) => ESCAPE,
+                None => 2,
+            };
+        if !is_pair && matches!(first, Some(0xd800..=0xdfff)) {
             let paired = paired.get_or_insert_default();
             paired.push_str(&text[taken..escape]);
             paired.push_str("\\ufffd");
@@ -66,14 +61,15 @@ pub fn paired(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Bytes of an escape such as `\ud83d`.
+const ESCAPE: usize = 6;
+
 /// The code unit of the escape that stands there, if one does.
 fn unit(text: &str, at: usize) -> Option<u16> {
-    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-    digits
-        .bytes()
-        .all(|digit| digit.is_ascii_hexdigit())
-        .then(|| u16::from_str_radix(digits, 16).ok())
-        .flatten()
+    let digits = text.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
+    // A number would be read with a sign before it, too.
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)
 }
 
 /// How much a JSON text holds.
@@ -109,77 +105,6 @@ pub fn extent(bytes: &[u8]) -> Extent {
         }
     }
     Extent { values, depth }
-}
-
-/// A walk over the parts of a list or an object whose text is known to be JSON.
-struct Parts<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Parts<'t> {
-    fn of(text: &'t str, open: u8) -> Result<Parts<'t>, serde_json::Error> {
-        serde_json::from_str::<IgnoredAny>(text)?;
-        let at = text.len() - text.trim_ascii_start().len();
-        match text.as_bytes().get(at) {
-            Some(byte) if *byte == open => Ok(Parts { text, at: at + 1 }),
-            _ => Err(serde_json::Error::custom(match open {
-                b'{' => "expected a JSON object",
-                _ => "expected a JSON list",
-            })),
-        }
-    }
-
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.text.as_bytes().get(at).copied()
-    }
-
-    /// Where the next part begins; nothing at the end.
-    fn begin(&mut self) -> Option<usize> {
-        while self.byte(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || byte == b',') {
-            self.at += 1;
-        }
-        (!matches!(self.byte(self.at), None | Some(b']' | b'}'))).then_some(self.at)
-    }
-
-    /// The place behind the string that begins at `at`.
-    fn after_string(&mut self, at: usize) -> usize {
-        let mut at = at + 1;
-        while let Some(byte) = self.byte(at) {
-            match byte {
-                b'\\' => at += 2,
-                b'"' => break,
-                _ => at += 1,
-            }
-        }
-        self.at = at + 1;
-        self.at
-    }
-
-    /// The place behind the colon that comes next.
-    fn after_colon(&self) -> usize {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        self.at + rest.find(':').map_or(rest.len(), |colon| colon + 1)
-    }
-
-    /// The value that begins here, without blanks around it.
-    fn value(&mut self) -> &'t str {
-        let (start, mut depth) = (self.at, 0usize);
-        while let Some(byte) = self.byte(self.at) {
-            match byte {
-                b'"' => {
-                    self.after_string(self.at);
-                    continue;
-                }
-                b'[' | b'{' => depth += 1,
-                b']' | b'}' | b',' if depth == 0 => break,
-                b']' | b'}' => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
-        self.text.get(start..self.at).unwrap_or_default().trim_ascii()
-    }
 }
 
 #[cfg(test)]

@@ -4,20 +4,19 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `scan` | walks over the parts of a text |
-//! | `strict` | sees that a text is JSON as people may write it |
+//! | `scan` | the parts of a text, and how long they are |
 //! | `check` | holds a text to a type |
 //! | `look` | views of a text |
 
 mod check;
 mod look;
 mod scan;
-mod strict;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ptc_lisp::json::check_strictly;
 use ptc_signature::{Placeholder, keys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -63,7 +62,7 @@ impl WrittenInputs {
     pub fn new(fields: impl IntoIterator<Item = (String, Arc<str>)>) -> Result<Self, InputError> {
         let (mut brief, mut long) = (Map::new(), Long::new());
         for (name, text) in fields {
-            if let Err(error) = strict::check(&text) {
+            if let Err(error) = check_strictly(&text) {
                 return Err(InputError { name, error });
             }
             brief.insert(name.clone(), beginning(&text));
@@ -77,7 +76,7 @@ impl WrittenInputs {
 
     /// The fields of the text of an object, in which no object names a key twice, by name; nothing if it is no object.
     pub fn fields(text: &str) -> Result<Option<InputTexts>, serde_json::Error> {
-        strict::check(text)?;
+        check_strictly(text)?;
         let is_object = text.trim_ascii_start().starts_with('{');
         let field = |(name, value): (Cow<'_, str>, &str)| (name.into_owned(), Arc::from(value));
         Ok(is_object.then(|| fields(text).map(field).collect()))
@@ -108,9 +107,9 @@ impl WrittenInputs {
         all
     }
 
-    /// The text of an input, if it is long.
+    /// The text of an input, if it is long; without the blanks around it, as its first character tells what it is.
     pub(crate) fn long(&self, name: &str) -> Option<&str> {
-        self.long.get(name).map(|text| &**text)
+        self.long.get(name).map(|text| text.trim_ascii())
     }
 
     /// An input of this name, of which this much is known; whole.
@@ -152,7 +151,7 @@ pub(crate) struct SavedInputs(Arc<Long>);
 impl SavedInputs {
     /// Whether all of them are JSON, which bytes of strangers need not be.
     pub fn are_sound(&self) -> bool {
-        self.0.values().all(|text| strict::check(text).is_ok())
+        self.0.values().all(|text| check_strictly(text).is_ok())
     }
 }
 

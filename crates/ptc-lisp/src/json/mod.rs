@@ -5,6 +5,7 @@
 
 mod exact;
 pub(crate) mod keys;
+pub mod parts;
 #[cfg(test)]
 mod properties;
 mod read;
@@ -17,6 +18,6 @@ mod write;
 pub use exact::{RoundedInteger, exact, numbers, rounded_integer};
 pub use keys::SameKey;
 pub use read::{FaultKind, JsonFault, ReadOptions, lines, read};
-pub use strict::strict_json;
+pub use strict::{check_strictly, strict_json};
 pub(crate) use tree::{ALLOCATION, FIELD, OBJECT, tree_bytes};
 pub use write::{Unwritable, WriteOptions, write};

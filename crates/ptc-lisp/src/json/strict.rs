@@ -1,90 +1,79 @@
 //! JSON text that people write, refusing objects that name a key twice: of two values for `url`, a reader of the text
 //! cannot know which one counts.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value as Json};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
 /// The value of a JSON text in which no object names a key twice. Nesting is bounded by the JSON reader itself.
 pub fn strict_json(text: &str) -> Result<Json, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    check_strictly(text)?;
+    serde_json::from_str(text)
 }
 
-struct Strict;
+/// Sees that a text is such JSON, and builds nothing of it.
+pub fn check_strictly(text: &str) -> Result<(), serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    StrictCheck.deserialize(&mut reader)?;
+    reader.end()
+}
 
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Json;
+struct StrictCheck;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+impl<'de> DeserializeSeed<'de> for StrictCheck {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
-    type Value = Json;
+impl<'de> Visitor<'de> for StrictCheck {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(value.into())
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(value.into())
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(value.into())
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(Number::from_f64(value).map_or(Json::Null, Json::Number))
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(value.into())
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Json, E> {
-        Ok(value.into())
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(StrictCheck)?.is_some() {}
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(Strict)? {
-            items.push(item);
-        }
-        Ok(items.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
-        let mut fields = Map::new();
-        while let Some(key) = map.next_key_seed(Key)? {
-            let value = map.next_value_seed(Strict)?;
-            if fields.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice in one object")));
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            fields.next_value_seed(StrictCheck)?;
+            if let Some(name) = names.replace(name) {
+                return Err(A::Error::custom(format!("the key {name:?} stands twice in one object")));
             }
         }
-        Ok(fields.into())
-    }
-}
-
-struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        String::deserialize(deserializer)
+        Ok(())
     }
 }

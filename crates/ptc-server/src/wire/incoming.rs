@@ -125,6 +125,15 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
+/// Reads a message that is not large.
+fn small(bytes: &[u8]) -> Result<(Json, bool), Unread> {
+    let json = serde_json::from_slice(bytes)?;
+    match std::str::from_utf8(bytes).ok().and_then(doubled_field) {
+        Some(field) => Err(Unread::Doubled(field)),
+        None => Ok(large::as_sent(json)),
+    }
+}
+
 /// A field that a message, or its `params`, has twice.
 fn doubled_field(text: &str) -> Option<String> {
     let fields = ptc_host::parts::fields(text, usize::MAX - 1).ok()?;
@@ -141,7 +150,7 @@ fn twice(fields: &[(String, &str)]) -> Option<String> {
 /// Reads a message.
 pub fn read(bytes: &[u8]) -> Result<Message, RefusedMessage> {
     let read = match bytes.len() < large::LARGE {
-        true => serde_json::from_slice(bytes).map(large::as_sent).map_err(Unread::from),
+        true => small(bytes),
         false => large::read(bytes).map(|json| (json, true)),
     };
     let (json, has_text) = read.map_err(|unread| match unread {
@@ -149,14 +158,8 @@ pub fn read(bytes: &[u8]) -> Result<Message, RefusedMessage> {
         Unread::TooMany => RefusedMessage::too_many(bytes),
         Unread::Doubled(field) => RefusedMessage::doubled(bytes, &field),
     })?;
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    if let Some(number) = rounded_integer(text) {
+    if let Some(number) = std::str::from_utf8(bytes).ok().and_then(rounded_integer) {
         return Err(RefusedMessage::rounded(bytes, number));
-    }
-    if bytes.len() < large::LARGE
-        && let Some(field) = doubled_field(text)
-    {
-        return Err(RefusedMessage::doubled(bytes, &field));
     }
     let Json::Object(fields) = &json else { return Err(RefusedMessage::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {

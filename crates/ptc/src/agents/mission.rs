@@ -161,10 +161,12 @@ pub struct Mission {
 /// Inputs are written as one text: as a part of something else they might nest too deeply to be read.
 mod as_text {
     use ptc_runner::Context;
+    use serde::ser::Error as _;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<S: Serializer>(inputs: &Context, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&inputs.text().unwrap_or_default())
+        let text = inputs.text().ok_or_else(|| S::Error::custom("what another run gave has no text"))?;
+        serializer.serialize_str(&text)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Context, D::Error> {
