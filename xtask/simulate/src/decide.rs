@@ -7,7 +7,7 @@ use ptc_lisp::machine::{Answer, Machine};
 use ptc_server::effects::Held;
 use ptc_server::engine::gate::Permit;
 use ptc_server::engine::lease::lease_ms;
-use ptc_store::requests::{Began, NewRequest, Reply};
+use ptc_store::requests::Reply;
 use ptc_store::tickets::{NewTicket, Ruling, SCOPE, TakenTicket, TicketError, Waiting};
 use ptc_store::{Lease, StoreError};
 use serde_json::{Value as Json, json};
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::fault::Fault;
 use crate::messages::{Decide, Decision, EDITED, LEFT, Said};
 use crate::programs;
-use crate::server::{Ended, Lasting, Server, Work};
+use crate::server::{Ended, Lasting, Server, Unbegun, Work};
 use crate::sessions::{OVER, Receipt};
 
 /// Why a program did not go on, or what came of it.
@@ -52,21 +52,11 @@ impl Server {
     /// Decides, as `Engine::handle_once` does if there is a key.
     pub async fn decide(self: &Rc<Self>, party: u64, asked: &Decide) -> Said {
         let Some(scope) = asked.scope() else { return self.take_and_go(party, asked, None).await };
-        let (named, digest) = (scope.clone(), asked.decision.name());
-        let begun = self.ask(party, move |server| {
-            let new = NewRequest { scope: &named, tool: "lisp_approve", digest: digest.as_bytes() };
-            server.journal.requests().begin(&new, lease_ms())
-        });
-        let lease = match begun.await {
-            Some(Ok(Began::Held { lease, .. })) => lease,
-            Some(Ok(Began::Done(ended))) => return Said::Ended(ended),
-            Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
-            Some(Ok(Began::Another)) => return Said::Over("the key belongs to another request"),
-            Some(Err(_)) => {
-                self.give_back_owed(party, scope).await;
-                return Said::Again("it cannot be written down");
-            }
-            None => return Said::Again("it cannot be written down"),
+        let digest = asked.decision.name().as_bytes();
+        let lease = match self.begin(party, &scope, "lisp_approve", digest).await {
+            Ok((lease, _)) => lease,
+            Err(Unbegun::Before(ended)) => return Said::Ended(ended),
+            Err(Unbegun::Not(said)) => return said,
         };
         self.note(party, || format!("begins {scope}"));
         let renewing = self.renew(party, Lasting::Request(lease.clone()));
@@ -137,13 +127,12 @@ impl Server {
             let rule = |before: &Json| ruling(before, &decided);
             server.tickets.take_over(&id, owner, &decided, lease_ms(), rule)
         };
-        let unheard = move |server: &Server, taken: Result<TakenTicket, TicketError>| {
-            if let Ok(taken) = taken {
-                server.gives_up(party, taken.lease.id());
-                drop(server.tickets.release(&taken));
-            }
+        let late = asked.ticket.clone();
+        let unheard = move |server: &Server, taken: Result<TakenTicket, TicketError>| match taken {
+            Ok(taken) => drop(server.tickets.release(&taken)),
+            Err(_) => drop(server.tickets.release_owed(&late)),
         };
-        self.ask_or(party, take, unheard).await
+        self.ask_or((party, &asked.ticket), take, unheard).await
     }
 
     async fn put_back(self: &Rc<Self>, party: u64, taken: TakenTicket) {

@@ -69,6 +69,14 @@ pub enum Answered {
     Open,
 }
 
+/// Why a request is not begun.
+pub enum Unbegun {
+    /// It ended so before.
+    Before(Json),
+    /// This is said, and nothing was done.
+    Not(Said),
+}
+
 /// A program that belongs to something that is held.
 pub struct Work {
     pub party: u64,
@@ -126,21 +134,22 @@ impl Server {
         })
     }
 
-    /// Asks the store, as a step of its own. Nothing if it does not answer in time: what was asked goes on then, and what
-    /// comes of it is for `unheard`.
+    /// Asks the store for something to hold, as a step of its own. Nothing if it does not answer in time: what was asked goes on
+    /// then, and what comes of it is for `unheard`, in the step after that. The call does not use what it got.
     pub async fn ask_or<T: 'static>(
         self: &Rc<Self>,
-        party: u64,
+        (party, id): (u64, &str),
         work: impl FnOnce(&Server) -> T + 'static,
         unheard: impl FnOnce(&Server, T) + 'static,
     ) -> Option<T> {
         step().await;
-        let silent = self.shared.lock().strikes("store silent", |rates| rates.silent);
-        if silent {
-            let (server, late) = (self.clone(), self.shared.lock().random.between(1, 15_000));
+        if let Some(late) = self.silence() {
+            let (server, id) = (self.clone(), id.to_owned());
             self.spawner.spawn(Of::Upkeep(self.node), party, async move {
                 sleep(&server.shared, late).await;
                 let done = work(&server);
+                server.gives_up(party, &id);
+                step().await;
                 server.unless_killed().await;
                 unheard(&server, done);
             });
@@ -158,7 +167,25 @@ impl Server {
         party: u64,
         work: impl FnOnce(&Server) -> T + 'static,
     ) -> Option<T> {
-        self.ask_or(party, work, |_, _| ()).await
+        step().await;
+        if let Some(late) = self.silence() {
+            let server = self.clone();
+            self.spawner.spawn(Of::Upkeep(self.node), party, async move {
+                sleep(&server.shared, late).await;
+                work(&server);
+            });
+            sleep(&self.shared, PATIENCE).await;
+            return None;
+        }
+        let done = work(self);
+        self.unless_killed().await;
+        Some(done)
+    }
+
+    /// How late the store does what it is asked for, if it does not answer in time.
+    fn silence(&self) -> Option<i64> {
+        let mut state = self.shared.lock();
+        state.strikes("store silent", |rates| rates.silent).then(|| state.random.between(1, 15_000))
     }
 
     /// Goes no further in a server that was killed.
@@ -216,21 +243,11 @@ impl Server {
 
     /// Carries out a request, as `Engine::handle_once` does.
     pub async fn request(self: &Rc<Self>, party: u64, request: &Request) -> Said {
-        let (scope, named) = (request.scope(), request.scope());
-        let begun = self.ask(party, move |server| {
-            let new = NewRequest { scope: &named, tool: "lisp_eval", digest: named.as_bytes() };
-            server.journal.requests().begin(&new, lease_ms())
-        });
-        let (lease, again) = match begun.await {
-            Some(Ok(Began::Held { lease, again })) => (lease, again),
-            Some(Ok(Began::Done(reply))) => return Said::Reply(reply),
-            Some(Ok(Began::Busy)) => return Said::Again("it is under way"),
-            Some(Ok(Began::Another)) => return Said::Over("the key belongs to another request"),
-            Some(Err(_)) => {
-                self.give_back_owed(party, scope).await;
-                return Said::Again("it cannot be written down");
-            }
-            None => return Said::Again("it cannot be written down"),
+        let scope = request.scope();
+        let (lease, again) = match self.begin(party, &scope, "lisp_eval", scope.as_bytes()).await {
+            Ok(held) => held,
+            Err(Unbegun::Before(reply)) => return Said::Reply(reply),
+            Err(Unbegun::Not(said)) => return said,
         };
         self.note(party, || format!("begins {scope}{}", if again { " again" } else { "" }));
         let renewing = self.renew(party, Lasting::Request(lease.clone()));
@@ -244,6 +261,40 @@ impl Server {
             Some(session) => self.session_eval(&work, request, session, &lease).await,
         };
         self.conclude(party, lease, answered).await
+    }
+
+    /// Begins a request, as `Once::begin` does: one for which nobody waits any more is given back.
+    pub async fn begin(
+        self: &Rc<Self>,
+        party: u64,
+        scope: &str,
+        tool: &'static str,
+        digest: &[u8],
+    ) -> Result<(Lease, bool), Unbegun> {
+        let (named, digest, late) = (scope.to_owned(), digest.to_owned(), scope.to_owned());
+        let begin = move |server: &Server| {
+            let new = NewRequest { scope: &named, tool, digest: &digest };
+            server.journal.requests().begin(&new, lease_ms())
+        };
+        let unheard = move |server: &Server, began: Result<Began, RequestError>| {
+            let requests = server.journal.requests();
+            match began {
+                Ok(Began::Held { lease, .. }) => drop(requests.give_back(&lease)),
+                Ok(Began::Done(_) | Began::Busy | Began::Another) => {}
+                Err(_) => drop(requests.give_back_owed(&late)),
+            }
+        };
+        match self.ask_or((party, scope), begin, unheard).await {
+            Some(Ok(Began::Held { lease, again })) => Ok((lease, again)),
+            Some(Ok(Began::Done(reply))) => Err(Unbegun::Before(reply)),
+            Some(Ok(Began::Busy)) => Err(Unbegun::Not(Said::Again("it is under way"))),
+            Some(Ok(Began::Another)) => Err(Unbegun::Not(Said::Over("the key belongs to another request"))),
+            Some(Err(_)) => {
+                self.give_back_owed(party, scope.to_owned()).await;
+                Err(Unbegun::Not(Said::Again("it cannot be written down")))
+            }
+            None => Err(Unbegun::Not(Said::Again("it cannot be written down"))),
+        }
     }
 
     /// Where calls of a program are written down, as `Once::held` says.

@@ -28,13 +28,11 @@ impl Server {
         owner: &'static str,
     ) -> Result<(TakenSession, Renewing), &'static str> {
         let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
-        let unheard = move |server: &Server, taken: Result<TakenSession, SessionError>| {
-            if let Ok(taken) = taken {
-                server.gives_up(party, id);
-                drop(server.sessions.release(&taken.lease));
-            }
+        let unheard = move |server: &Server, taken: Result<TakenSession, SessionError>| match taken {
+            Ok(taken) => drop(server.sessions.release(&taken.lease)),
+            Err(_) => drop(server.sessions.release_owed(id)),
         };
-        match self.ask_or(party, take, unheard).await {
+        match self.ask_or((party, id), take, unheard).await {
             Some(Ok(taken)) => {
                 self.note(party, || format!("takes session {id}, version {}", taken.version));
                 let renewing = self.renew(party, Lasting::Session(taken.lease.clone()));
