@@ -182,3 +182,13 @@ fn inputs_are_written_as_they_were_read() {
     assert!(written.brief()["rows"].as_array().is_some_and(|rows| !rows.is_empty() && rows.len() < 3_000));
     assert!(WrittenInputs::fields("[1]").expect("JSON").is_none());
 }
+
+#[test]
+fn blanks_around_a_long_input_do_not_change_what_it_is() {
+    for json in inputs().into_iter().filter(|json| json.to_string().len() > LONG) {
+        let inputs = WrittenInputs::new([("x".to_owned(), Arc::from(spread(&json)))]).expect("JSON");
+        let brief = inputs.brief()["x"].clone();
+        let datum = inputs.datum("x", &brief);
+        assert_eq!((datum.kind(), &*datum.json()), (Datum::Built(&json).kind(), &json));
+    }
+}
