@@ -18,7 +18,7 @@ use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Begun, NewEffect};
 use serde_json::{Value as Json, json};
 
-use crate::engine::pulse::patience;
+use crate::engine::pulse::{SILENT, patience, said_in_time};
 use crate::events;
 pub use crate::under_way::{Announcing, CallKey};
 use crate::under_way::{CallsInFlight, HOLDS, Process};
@@ -112,6 +112,21 @@ impl StoreJournal {
             self.calls.begun(scope, call.identity, &format!("{}/{}", call.server, call.tool), begun_ms);
         }
         Ok(known)
+    }
+
+    /// Begins a call of a program that belongs to what is held, and keeps what it was told before.
+    fn begin_held(
+        &self,
+        held: &Held,
+        scope: &str,
+        call: &NewEffect<'_>,
+        told: &[Seen],
+    ) -> Result<Begun, String> {
+        let holder = match held {
+            Held::Request(lease) => Holder::Request(lease),
+            Held::Ticket(lease) => Holder::Ticket(lease),
+        };
+        self.begun(scope, call, self.making.begin_held(scope, &stored(call), holder, told))
     }
 
     /// What is known of a call, as upstreams ask for it.
@@ -378,26 +393,81 @@ impl HeldJournal {
         let scope = self.scope();
         let _marked = OwnCall::mark(self, &scope, &identity);
         let call = NewEffect { identity: &identity, server: OWN, tool, args: shown };
-        match self.begin(&scope, &call) {
+        match self.begin_in_time(&scope, &call) {
             Ok(Begun::Fresh) => {}
             Ok(Begun::Done(answer)) => return Ok(answer),
             Ok(Begun::Unknown | Begun::Dismissed) => {
-                let begun_ms = self.begun_ms(&scope, &identity);
-                return Err(Unmade::Before { identity: identity.clone(), begun_ms });
+                let begun_ms = self.in_time((&scope, &identity), |journal, scope, identity| {
+                    Ok(journal.begun_ms(scope, identity))
+                });
+                return Err(Unmade::Before { identity: identity.clone(), begun_ms: begun_ms.ok().flatten() });
             }
             Err(why) => {
                 // It may be written down all the same. If not even this can be, people find it.
-                let _ = self.unsent(&scope, &identity);
+                let unsent =
+                    |journal: &StoreJournal, scope: &str, identity: &str| journal.unsent(scope, identity);
+                let _ = self.written(&identity, self.in_time((&scope, &identity), unsent));
                 return Err(Unmade::NotBegun(why));
             }
         }
         let answer = make();
+        let kept = answer.clone();
+        let done =
+            move |journal: &StoreJournal, scope: &str, identity: &str| journal.done(scope, identity, &kept);
         if is_known(&answer)
-            && let Err(why) = self.done(&scope, &identity, &answer)
+            && let Err(why) = self.written(&identity, self.in_time((&scope, &identity), done))
         {
             tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
         }
         Ok(answer)
+    }
+
+    /// Begins a call like [`EffectJournal::begin`] for a thread that waits no longer than a call does. What is begun later is
+    /// taken back: nobody makes the call.
+    fn begin_in_time(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        let (pending, count) = self.pending()?;
+        let [scope_of, identity, server, tool] =
+            [scope, call.identity, call.server, call.tool].map(str::to_owned);
+        let (journal, held, args) = (self.journal.clone(), self.held.clone(), call.args.clone());
+        let (late_at, late) = (self.journal.clone(), (scope.to_owned(), call.identity.to_owned()));
+        let begin = move || {
+            let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
+            journal.begin_held(&held, &scope_of, &call, &pending)
+        };
+        let take_back = move |begun: Result<Begun, String>| {
+            if begun == Ok(Begun::Fresh) {
+                // If it cannot be written down either, people find it as a call without an answer, which is safe.
+                let _ = late_at.unsent(&late.0, &late.1);
+            }
+        };
+        let begun = said_in_time(self.journal.effects.store(), begin, take_back);
+        self.has_begun(call, count, begun.unwrap_or_else(|| Err(SILENT.to_owned())))
+    }
+
+    /// What the journal says of a call to a thread that waits no longer than a call does.
+    fn in_time<T: Send + 'static>(
+        &self,
+        (scope, identity): (&str, &str),
+        ask: impl FnOnce(&StoreJournal, &str, &str) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        let (journal, scope, identity) = (self.journal.clone(), scope.to_owned(), identity.to_owned());
+        let said = said_in_time(self.journal.effects.store(), move || ask(&journal, &scope, &identity), drop);
+        said.unwrap_or_else(|| Err(SILENT.to_owned()))
+    }
+
+    /// Notes what became of the beginning of a call, with which so much is kept of what the program was told.
+    fn has_begun(
+        &self,
+        call: &NewEffect<'_>,
+        count: usize,
+        begun: Result<Begun, String>,
+    ) -> Result<Begun, String> {
+        let known = begun?;
+        self.kept(count);
+        if known == Begun::Fresh {
+            self.lock().open.insert(call.identity.to_owned(), format!("{}/{}", call.server, call.tool));
+        }
+        Ok(known)
     }
 
     /// The identity of the next call of a tool of the server's own with these arguments.
@@ -475,18 +545,8 @@ fn size(seen: &Seen) -> usize {
 
 impl EffectJournal for HeldJournal {
     fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
-        let holder = match &self.held {
-            Held::Request(lease) => Holder::Request(lease),
-            Held::Ticket(lease) => Holder::Ticket(lease),
-        };
         let (pending, count) = self.pending()?;
-        let begun = self.journal.making.begin_held(scope, &stored(call), holder, &pending);
-        let known = self.journal.begun(scope, call, begun)?;
-        self.kept(count);
-        if known == Begun::Fresh {
-            self.lock().open.insert(call.identity.to_owned(), format!("{}/{}", call.server, call.tool));
-        }
-        Ok(known)
+        self.has_begun(call, count, self.journal.begin_held(&self.held, scope, call, &pending))
     }
 
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
@@ -551,6 +611,7 @@ mod tests {
     use ptc_store::requests::{Began, NewRequest};
 
     use super::*;
+    use crate::engine::pulse::hung::hang;
     use crate::under_way::world;
 
     /// The journal of a request that is held, and of whoever takes it over then.
@@ -696,6 +757,17 @@ mod tests {
         assert_eq!(write(&second, json!({"status": "ok"})), Ok(json!({"status": "ok"})));
         let lost = write(&first, never());
         assert!(matches!(&lost, Err(Unmade::NotBegun(why)) if why.contains("another server")), "{lost:?}");
+    }
+
+    #[test]
+    fn a_store_that_hangs_holds_no_tool_of_the_servers_own() {
+        let journal = journal();
+        let (first, args) = (held(&journal), json!({}));
+        let free = hang(journal.effects().store());
+        let made = first.made("write", (&args, &args), || panic!("it was not begun"), |_| true);
+        assert!(matches!(&made, Err(Unmade::NotBegun(why)) if why.contains("in time")), "{made:?}");
+        drop(free);
+        assert_eq!(begin(&held(&journal), "w1"), Ok(Begun::Fresh), "and it goes on when it answers");
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl Unknown<'_> {
             Some(identity) if matches!(why, Why::Dismissed) => {
                 format!("it is not made again; if it is wanted, ask for it anew. Its identity is {identity}")
             }
+            // It may never have been begun, and then people look for its identity in vain.
+            Some(identity) if matches!(why, Why::NotLookedUp(_)) => format!(
+                "it is not made now. If it was begun, `ptc effects` lists it, with --done too: look what became of it. Its identity \
+                 is {identity}"
+            ),
             identity => ptc_host::look_and_settle(identity),
         };
         let call = format!("{}/{}", self.server, self.tool);

@@ -296,9 +296,10 @@ impl<'o> Claim<'o> {
             loop {
                 tokio::time::sleep(renewal()).await;
                 let (journal, held) = (journal.clone(), held.clone());
-                let said = tokio::task::spawn_blocking(move || journal.requests().renew(&held, lease_ms()));
+                let at = journal.clone();
+                let said = tokio::task::spawn_blocking(move || at.requests().renew(&held, lease_ms()));
                 // A store that does not answer may do so next time; the reply decides.
-                if let Ok(Err(RequestError::Lost)) = said.await {
+                if let Some(Err(RequestError::Lost)) = in_time(journal.effects().store(), said).await {
                     return told.cancel();
                 }
             }

@@ -2,6 +2,7 @@
 //! known, and whatever was asked goes on without them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,25 @@ fn patience_after(silence: Duration) -> Duration {
 /// What the store said to whoever asked on another thread; nothing if it did not answer in time, or the server stops.
 pub async fn in_time<T>(store: &Store, asked: JoinHandle<T>) -> Option<T> {
     tokio::time::timeout(patience(store), asked).await.ok()?.ok()
+}
+
+/// What the store says to a thread that waits for it, asked on another one; nothing if it does not answer in time. What it says
+/// later is for `late`.
+pub fn said_in_time<T: Send + 'static>(
+    store: &Store,
+    ask: impl FnOnce() -> T + Send + 'static,
+    late: impl FnOnce(T) + Send + 'static,
+) -> Option<T> {
+    // Nothing is kept between the two, so an answer is heard or it is late.
+    let (tell, told) = sync_channel(0);
+    let asking = std::thread::Builder::new().name("ptc-store".to_owned()).stack_size(ptc_host::STACK);
+    let asked = asking.spawn(move || {
+        if let Err(SendError(said)) = tell.send(ask()) {
+            late(said);
+        }
+    });
+    asked.ok()?;
+    told.recv_timeout(patience(store)).ok()
 }
 
 /// Why there is no answer, for logs.
@@ -197,9 +217,66 @@ impl<T: Clone + Send + Sync + 'static> Pulse<T> {
     }
 }
 
+/// A store that does not answer, for tests.
+#[cfg(test)]
+pub mod hung {
+    use std::sync::mpsc::{Sender, channel};
+
+    use ptc_store::requests::{Began, NewRequest, Requests};
+    use ptc_store::sessions::{NewSession, SessionQuota, Sessions, Times};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Has a store in memory hang until what is given is dropped: whoever begins a session there takes that long.
+    pub fn hang(store: &Arc<Store>) -> Sender<()> {
+        let (free, freed) = channel();
+        let (begun, hangs) = channel();
+        let store = store.clone();
+        std::thread::spawn(move || {
+            let new = NewRequest { scope: "hang", tool: "hang", digest: b"hang" };
+            let Ok(Began::Held { lease, .. }) = Requests::new(store.clone()).begin(&new, 0) else {
+                panic!("nobody holds it")
+            };
+            let nothing = json!({});
+            let reply = |_: &Times| {
+                begun.send(()).expect("somebody waits");
+                let _ = freed.recv();
+                json!({})
+            };
+            let new = NewSession {
+                id: "hang",
+                owner: "hang",
+                origin: &nothing,
+                meta: &nothing,
+                ttl_ms: 60_000,
+                idle_ms: 60_000,
+            };
+            let room = SessionQuota { most: 9, per_owner: 9 };
+            Sessions::new(store).create_along(&new, room, Some((&lease, &reply)))
+        });
+        hangs.recv().expect("it hangs");
+        free
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
+
+    #[test]
+    fn what_a_store_says_too_late_is_not_lost() {
+        let store = Arc::new(Store::open(":memory:").expect("a store"));
+        assert_eq!(said_in_time(&store, || 1, |_| panic!("it was heard")), Some(1));
+        let held = hung::hang(&store);
+        let ((tell, late), own) = (channel(), store.clone());
+        let ask = move || own.answers();
+        assert_eq!(said_in_time(&store, ask, move |said| tell.send(said).expect("somebody listens")), None);
+        drop(held);
+        assert_eq!(late.recv(), Ok(Ok(())));
+    }
 
     #[test]
     fn what_fails_again_and_again_is_told_once_until_it_has_gone_well() {

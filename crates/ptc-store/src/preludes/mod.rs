@@ -77,6 +77,11 @@ impl Preludes {
         Preludes { store, bounds: Bounds::default(), check: Arc::new(check::Compiler) }
     }
 
+    /// The store that they are in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Holds them to other bounds.
     pub fn with_bounds(mut self, bounds: Bounds) -> Result<Self, PreludeError> {
         let numbers = [

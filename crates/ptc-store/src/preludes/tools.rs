@@ -10,7 +10,7 @@ use super::error::{OUTCOME_UNKNOWN, PreludeError, Reason, refuse};
 use super::forms::{Forms, TopForm};
 use super::model::{Metadata, Pin, Ref, Resolved, hex};
 use super::view::{MAX_TEXT, bounded_source, clipped, public_metadata, public_version, public_view};
-use crate::StoreError;
+use crate::{Store, StoreError};
 
 /// Most versions in a history; the newest are shown.
 const MAX_HISTORY: usize = 100;
@@ -227,6 +227,20 @@ impl PreludeTools {
             }
             Err(error) => failed(&error),
         }
+    }
+
+    /// The store that they are in.
+    pub fn store(&self) -> &Store {
+        self.preludes.store()
+    }
+
+    /// What a program is told of a call that the store has not answered in time.
+    pub fn silent(tool: &str) -> Json {
+        let (place, cause) = (String::new(), String::new());
+        failed(&PreludeError::Store(match writes(tool) {
+            true => StoreError::Unacknowledged { place, cause },
+            false => StoreError::Busy { place, cause },
+        }))
     }
 
     /// Whether an answer says what became of a call.

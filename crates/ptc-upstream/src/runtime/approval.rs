@@ -6,7 +6,6 @@ use ptc_host::{Judge, Judgement};
 use ptc_lisp::machine::Answer;
 use serde_json::{Value as Json, json};
 
-use super::calls;
 use super::context::{CALL, Run, RunContext};
 use super::ledger::End;
 use super::upstream::FoundTool;
@@ -25,7 +24,8 @@ impl RunContext {
     }
 
     /// Whether somebody must approve this call, `{server, tool, args}`, before it is made. A call that the program made when
-    /// it ran before is answered from the journal, and nobody is asked about it. May block.
+    /// it ran before is answered from the journal, and nobody is asked about it. Blocks for no longer than a call waits for the
+    /// journal.
     pub fn asks(&self, args: &Json) -> bool {
         self.0.asked(args).is_some() && !self.0.is_known(args)
     }
@@ -92,7 +92,7 @@ impl Run {
             }
             // Nobody can tell whether it was made, so it is neither asked about nor made.
             (Err(why), _) => {
-                let fault = calls::unwritten(journal, &journal.identity(&request), &why);
+                let fault = self.not_looked_up(journal, &request, &journal.identity(&request), &why);
                 Judgement::Answer(self.refused(args, fault))
             }
         }
@@ -103,6 +103,13 @@ impl Run {
         let request = CallRequest::parse(args.clone(), &String::new).ok();
         let known = self.journal.as_ref().zip(request).map(|(journal, request)| journal.is_known(&request));
         known.is_some_and(|known| known.unwrap_or(false))
+    }
+
+    /// The same for whoever can wait without a thread.
+    pub(super) async fn is_known_later(&self, args: &Json) -> bool {
+        let request = CallRequest::parse(args.clone(), &String::new).ok();
+        let Some((journal, request)) = self.journal.as_ref().zip(request) else { return false };
+        journal.is_known_later(&request).await.unwrap_or(false)
     }
 
     /// The answer to a call that is not made, which stands in the account.

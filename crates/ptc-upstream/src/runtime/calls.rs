@@ -26,7 +26,7 @@ use crate::pins::digest;
 use crate::shapes::Shapes;
 
 /// The failure of a call that the journal did not take, which the program is told again when it runs again.
-pub(super) fn unwritten(journal: &RunJournal, identity: &str, why: &str) -> Fault {
+fn unwritten(journal: &RunJournal, identity: &str, why: &str) -> Fault {
     let message = format!("nothing was sent, because the call cannot be written down first: {why}");
     let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
     journal.saw(What::Silence, identity, || journal::failed(&fault));
@@ -224,7 +224,13 @@ impl Run {
 
     /// The failure of a call that may have been made when the program ran before, which the journal does not say now.
     /// Nothing was sent, and the program is told the same when it runs again.
-    fn not_looked_up(&self, journal: &RunJournal, request: &CallRequest, identity: &str, why: &str) -> Fault {
+    pub(super) fn not_looked_up(
+        &self,
+        journal: &RunJournal,
+        request: &CallRequest,
+        identity: &str,
+        why: &str,
+    ) -> Fault {
         let (server, tool) = (&request.server, &request.tool);
         let reads = |upstream: &Upstream| matches!(upstream.find(tool), FoundTool::Tool(tool) if tool.effect == EffectClass::Read);
         let fault = match self.runtime.upstream(server).is_some_and(reads) {

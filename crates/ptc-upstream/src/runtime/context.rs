@@ -180,7 +180,7 @@ impl RunContext {
     /// Answers one call, `{server, tool, args}`, for drivers that have tools of their own kind. One that somebody
     /// must approve is refused: such drivers ask [`RunContext::judge`] first.
     pub async fn call(&self, args: Json) -> Answer {
-        if self.asks(&args) {
+        if self.0.asked(&args).is_some() && !self.0.is_known_later(&args).await {
             let message = "somebody must approve this call, and nobody can be asked here";
             return self.0.refused(&args, Fault::new(Reason::ApprovalRequired, message));
         }

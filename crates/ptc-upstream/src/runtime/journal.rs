@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -187,19 +188,21 @@ impl RunJournal {
     }
 
     /// Whether the next call of this kind is answered from the journal, because the program made it when its scope ran
-    /// before: then nobody is asked about it, whatever the configuration says by now. May block.
+    /// before: then nobody is asked about it, whatever the configuration says by now. Blocks for no longer than a call waits.
     pub fn is_known(&self, request: &CallRequest) -> Result<bool, String> {
-        match self.journal.remembers() {
-            true => self.knows(self.kind(request), false),
-            false => Ok(false),
-        }
+        self.knows(request, false)
     }
 
     /// The same for whoever judges calls of a step, all of them before any is made.
     pub fn is_known_to_judge(&self, request: &CallRequest) -> Result<bool, String> {
-        match self.journal.remembers() {
-            true => self.knows(self.kind(request), true),
-            false => Ok(false),
+        self.knows(request, true)
+    }
+
+    /// The same for whoever can wait without a thread.
+    pub async fn is_known_later(&self, request: &CallRequest) -> Result<bool, String> {
+        match self.untold(request, false) {
+            Ok(identity) => Ok(self.known(&identity).await?.is_some()),
+            Err(known) => Ok(known),
         }
     }
 
@@ -212,13 +215,28 @@ impl RunJournal {
         }
     }
 
-    fn knows(&self, kind: String, judging: bool) -> Result<bool, String> {
+    fn knows(&self, request: &CallRequest, judging: bool) -> Result<bool, String> {
+        let identity = match self.untold(request, judging) {
+            Ok(identity) => identity,
+            Err(known) => return Ok(known),
+        };
+        let (journal, scope) = (self.journal.clone(), self.scope.clone());
+        self.asked(move || Ok(journal.known(&scope, &identity)?.is_some()))
+    }
+
+    /// The identity of the next call of this kind, if only the journal can say whether the program made it when its scope ran
+    /// before; else whether it did.
+    fn untold(&self, request: &CallRequest, judging: bool) -> Result<String, bool> {
+        if !self.journal.remembers() {
+            return Err(false);
+        }
+        let kind = self.kind(request);
         let count = self.came.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).copied();
         let Count { made, passed } = count.unwrap_or_default();
         let number = if judging { passed.max(made) } else { made } + 1;
         let identity = self.numbered(&kind, number);
         let told = [What::Read, What::Silence].into_iter().any(|what| self.seen(what, &identity).is_some());
-        Ok(told || self.journal.known(&self.scope, &identity)?.is_some())
+        if told { Err(true) } else { Ok(identity) }
     }
 
     /// What equal calls have in common.
@@ -357,6 +375,20 @@ impl RunJournal {
             Err(_) => asked.await,
         };
         answered.map_err(|error| error.to_string())?
+    }
+
+    /// The same for whoever cannot be paused, such as a judge: it waits in place, and no longer than a call does.
+    fn asked<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        if !self.journal.blocks() {
+            return work();
+        }
+        let (tell, told) = sync_channel(1);
+        let asking = std::thread::Builder::new().name("ptc-journal".to_owned());
+        asking.spawn(move || tell.send(work()).is_ok()).map_err(|error| error.to_string())?;
+        told.recv_timeout(self.journal.patience()).unwrap_or_else(|_| Err(SILENT.to_owned()))
     }
 }
 

@@ -1,13 +1,16 @@
 //! Calls that somebody must approve: which are asked about, what is shown, and what rejecting gives.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ptc_host::{Decision, ErrorKind, Held, Pool, Program, Resumption};
 use ptc_lisp::machine::Answer;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::Status;
 use ptc_upstream::model::Reason;
+use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use ptc_upstream::{Caps, Config, RunContext, Runtime, RuntimeOptions, SnapshotMode};
 use serde_json::{Value as Json, json};
 
@@ -203,4 +206,48 @@ async fn calls_that_a_program_made_when_it_ran_before_are_not_asked_about() {
         context.call(call.clone()).await;
     }
     assert_eq!(crm.calls(), 3);
+}
+
+/// A journal that does not say what was begun before until it is let go.
+struct Silent(Mutex<Receiver<()>>);
+
+impl EffectJournal for Silent {
+    fn begin(&self, _: &str, _: &NewEffect<'_>) -> Result<Begun, String> {
+        Ok(Begun::Fresh)
+    }
+
+    fn done(&self, _: &str, _: &str, _: &Json) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn known(&self, _: &str, _: &str) -> Result<Option<Begun>, String> {
+        let _ = self.0.lock().expect("no panics").recv();
+        Ok(None)
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Who looks at calls cannot be paused, and held its program for as long as the store said nothing.
+#[tokio::test]
+async fn a_journal_that_hangs_holds_nobody_who_judges_calls() {
+    let crm = crm();
+    let (free, freed) = channel();
+    let silent = Arc::new(Silent(Mutex::new(freed)));
+    let runtime = frozen(&crm, json!("writes")).await;
+    let context = runtime.context(Caps::default(), Policy::open()).journalled("a", silent);
+    let told = value(&context, &format!("(let [r {WRITE}] [(:reason r) (:message r)])")).await;
+    assert!(told.contains(":outcome_unknown") && told.contains("did not answer in time"), "{told}");
+    assert!(told.contains("If it was begun, `ptc effects` lists it"), "{told}");
+    let args = json!({"server": "crm", "tool": "write_it", "args": {}});
+    assert!(context.asks(&args));
+    let Answer::Fault { reason, .. } = context.call(args).await else { panic!("it is refused") };
+    assert_eq!((reason.as_str(), crm.calls()), ("approval_required", 0));
+    drop(free);
 }

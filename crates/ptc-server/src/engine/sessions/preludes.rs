@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::Engine;
 use super::super::host::{Host, OwnTool, Witness, granted};
+use super::super::pulse::{SILENT, said_in_time};
 use super::super::reason::Reason;
 use super::super::roles::Role;
 use super::super::settings;
@@ -94,7 +95,11 @@ pub struct Recipe {
 
 /// What a tool of the prelude store says. A program that runs again is told what it was told, and changes nothing twice.
 fn answered(tools: &PreludeTools, tool: &str, args: &Json, journal: Option<&HeldJournal>) -> Json {
-    let call = || tools.call(tool, args);
+    let call = || {
+        let (asked, name, given) = (tools.clone(), tool.to_owned(), args.clone());
+        let said = said_in_time(tools.store(), move || asked.call(&name, &given), drop);
+        said.unwrap_or_else(|| PreludeTools::silent(tool))
+    };
     let Some(journal) = journal else { return call() };
     if !writes(tool) {
         return journal.told(tool, args, call);
@@ -288,7 +293,7 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
             return Err(SessionError::args(format!("preludes[{index}] is not granted for this role")));
         }
     }
-    let resolved = store.resolve(wanted).map_err(|error| unresolved(store, wanted, &error))?;
+    let resolved = resolved(store, wanted)?;
     let refs = resolved.iter().map(reference).collect();
     let parts: Vec<SessionPrelude> = resolved.iter().map(part).collect();
     let needed = resolved.iter().filter(|one| !one.selected);
@@ -296,12 +301,24 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
     Ok(Frozen { refs, ..narrowed(parts, &needed, &[], granting)? })
 }
 
-/// Why preludes cannot be had. What was asked for is not repeated, and the place of the store is nobody's business.
+/// What is asked for, with what it needs, unless the store does not answer in time.
+fn resolved(store: &Preludes, wanted: &[Ref]) -> Result<Vec<Resolved>, SessionError> {
+    let (of, all) = (store.clone(), wanted.to_vec());
+    let ask = move || of.resolve(&all).map_err(|error| unresolved(&of, &all, &error));
+    said_in_time(store.store(), ask, drop).unwrap_or_else(|| Err(unread(SILENT)))
+}
+
+/// What is said if the store of preludes cannot be read. Its place is nobody's business.
+fn unread(why: &str) -> SessionError {
+    tracing::error!("the prelude store cannot be read: {why}");
+    let message = "the prelude store cannot be read; its operator must look at it";
+    SessionError::new(Reason::SESSIONS_UNAVAILABLE, message)
+}
+
+/// Why preludes cannot be had. What was asked for is not repeated.
 fn unresolved(store: &Preludes, wanted: &[Ref], error: &PreludeError) -> SessionError {
     if let PreludeError::Store(error) = error {
-        tracing::error!("the prelude store cannot be read: {error}");
-        let message = "the prelude store cannot be read; its operator must look at it";
-        return SessionError::new(Reason::SESSIONS_UNAVAILABLE, message);
+        return unread(&error.to_string());
     }
     let is_missing = |one: &Ref| store.read(one).is_err_and(|error| error.reason() == "not_found");
     match (error.reason(), wanted.iter().position(is_missing)) {
@@ -573,7 +590,29 @@ fn reference(one: &Resolved) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use ptc_store::Store;
+
     use super::*;
+    use crate::engine::pulse::hung::hang;
+
+    #[test]
+    fn a_store_of_preludes_that_hangs_holds_neither_programs_nor_who_starts_a_session() {
+        let store = Arc::new(Store::open(":memory:").expect("a store"));
+        let preludes = Preludes::new(store.clone());
+        let free = hang(&store);
+        let tools = tools_of(&preludes, "anna");
+        let request = json!({"id": "paged", "source": "(ns paged) (defn size [] 10)", "metadata": {}});
+        let write = json!({"request": request});
+        let told = answered(&tools, "prelude_store_list", &json!({}), None);
+        assert!(told["message"].as_str().is_some_and(|told| told.contains("try again")), "{told}");
+        let told = answered(&tools, "prelude_store_write", &write, None);
+        assert_eq!(told["reason"], "outcome_unknown", "{told}");
+        let wanted = Ref::parse("paged").expect("a reference");
+        let refused = resolved(&preludes, &[wanted]).expect_err("it does not answer");
+        assert_eq!(refused.reason.name, "sessions_unavailable");
+        drop(free);
+        assert_eq!(answered(&tools, "prelude_store_list", &json!({}), None)["status"], "ok");
+    }
 
     #[tokio::test]
     async fn sessions_unavailable_is_told_when_a_thread_dies() {
