@@ -271,6 +271,8 @@ pub struct HeldJournal {
     /// What the program was told when it ran before.
     before: BTreeMap<String, Json>,
     told: Mutex<ToldLog>,
+    /// Whether nobody ran the program before, so that none of its calls was begun.
+    is_first: bool,
     /// The request that it was begun for before, until it is known whether it goes on.
     again: Mutex<Option<BegunAgain>>,
 }
@@ -343,8 +345,15 @@ impl HeldJournal {
             held,
             before: before.into_iter().map(|seen| (seen.identity, seen.answer)).collect(),
             told: Mutex::new(ToldLog { bytes, ..ToldLog::default() }),
+            is_first: false,
             again: Mutex::default(),
         }
+    }
+
+    /// The same of a program that nobody ran before: whatever becomes of the store, none of its calls was begun.
+    #[must_use]
+    pub fn for_the_first_time(self) -> HeldJournal {
+        HeldJournal { is_first: true, ..self }
     }
 
     /// Notes that the program is of a request that was begun before and did not end.
@@ -550,8 +559,9 @@ impl EffectJournal for HeldJournal {
     }
 
     fn known(&self, scope: &str, identity: &str) -> Result<Option<Begun>, String> {
-        // A request that never ran before has begun nothing. A ticket may have, without its program having been told anything.
-        if self.before.is_empty() && matches!(self.held, Held::Request(_)) {
+        // A request that never ran before has begun nothing. A ticket that was taken before may have, without its program having
+        // been told anything.
+        if self.is_first || (self.before.is_empty() && matches!(self.held, Held::Request(_))) {
             return Ok(None);
         }
         self.journal.looked_up(scope, identity)
@@ -624,8 +634,12 @@ mod tests {
     }
 
     fn begin(journal: &HeldJournal, identity: &str) -> Result<Begun, String> {
+        begin_in(journal, "k", identity)
+    }
+
+    fn begin_in(journal: &HeldJournal, scope: &str, identity: &str) -> Result<Begun, String> {
         let args = json!({});
-        journal.begin("k", &NewEffect { identity, server: "mail", tool: "send", args: &args })
+        journal.begin(scope, &NewEffect { identity, server: "mail", tool: "send", args: &args })
     }
 
     fn journal() -> StoreJournal {
@@ -768,6 +782,30 @@ mod tests {
         assert!(matches!(&made, Err(Unmade::NotBegun(why)) if why.contains("in time")), "{made:?}");
         drop(free);
         assert_eq!(begin(&held(&journal), "w1"), Ok(Begun::Fresh), "and it goes on when it answers");
+    }
+
+    /// Where the journal cannot be looked at, whoever asks would have to say that a call may have been begun.
+    #[test]
+    fn of_a_ticket_that_nobody_took_before_no_call_was_begun_whatever_the_store_says() {
+        let journal = journal();
+        let (tickets, about) = (Tickets::new(journal.effects().store().clone()), json!({}));
+        let new = tickets::NewTicket {
+            id: "t",
+            owner: "anna",
+            kind: "eval",
+            session: None,
+            expires_ms: i64::MAX,
+            sealed: b"sealed",
+            about: &about,
+        };
+        tickets.put(&new, tickets::TicketQuota { tickets: 9, bytes: 99 }, None).expect("kept");
+        let taken = tickets.take("t", "anna", &json!("approve"), 60_000).expect("it is free");
+        let ticket = || HeldJournal::new(&journal, Held::Ticket(taken.lease.clone()), Vec::new());
+        let free = hang(journal.effects().store());
+        assert_eq!(ticket().for_the_first_time().known("ticket:t", "w1"), Ok(None), "nobody is asked");
+        drop(free);
+        assert_eq!(begin_in(&ticket(), "ticket:t", "w1"), Ok(Begun::Fresh));
+        assert_eq!(ticket().known("ticket:t", "w1"), Ok(Some(Begun::Unknown)), "one that was taken before");
     }
 
     #[test]

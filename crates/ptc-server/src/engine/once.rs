@@ -81,7 +81,8 @@ impl Once {
             }
             false => Vec::new(),
         };
-        Ok(Arc::new(HeldJournal::new(&self.journal, held, before)))
+        let journal = HeldJournal::new(&self.journal, held, before);
+        Ok(Arc::new(if again { journal } else { journal.for_the_first_time() }))
     }
 
     /// Calls of a caller whose outcome is not known. Those that belong to nobody, of plans for one, are told to whoever starts
