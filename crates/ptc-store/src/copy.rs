@@ -6,14 +6,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ptc_system::private;
 use rusqlite::backup::{Backup, StepResult};
 
-use crate::cell::cells;
 use crate::draft::{Draft, unwritable};
 use crate::halt::point;
 use crate::mark::{self, Marker};
 use crate::place::{self, Place};
 use crate::rescue::Table;
 use crate::sqlite::{self, Owner};
-use crate::tx::{Mode, Tx};
 use crate::{StoreError, identity, migrate, pg};
 
 /// How long others may keep a store locked.
@@ -77,27 +75,31 @@ pub fn check(place: &str) -> Result<Vec<String>, StoreError> {
         let gone = tables.iter().filter(|table| !table.is_whole);
         return Ok(gone.map(|table| format!("the table {} is missing", table.name)).collect());
     }
-    let path = file(place, "name a file, or a database")?;
-    let look = || {
-        open(&path, place, sqlite::reading).and_then(|sqlite| {
-            let found = looked(&sqlite).and_then(|mut found| {
-                found.extend(unreadable(&sqlite)?);
-                Ok(found)
-            });
-            found.map_err(|error| sqlite::fault(&error).at(&shown, "check"))
-        })
-    };
-    let is_used = || sqlite::beside(&path, "-wal").exists();
-    let was_used = is_used();
-    let found = match look() {
-        Ok(found) if found.is_empty() => Ok(found),
-        // Somebody began to use it meanwhile, so it may have changed under the look.
-        _ if !was_used && is_used() => look(),
-        found => found,
-    };
-    match found {
+    match steadily(
+        place,
+        |sqlite| looked(&sqlite).map_err(|error| sqlite::fault(&error).at(&shown, "check")),
+        Vec::is_empty,
+    ) {
         // Damage that ends the look is what was looked for.
         Err(StoreError::Damaged { detail, .. }) => Ok(vec![detail]),
+        found => found,
+    }
+}
+
+/// Looks at a file, and once more if it found something and somebody began to use the file meanwhile: it may have changed under the
+/// look.
+pub(crate) fn steadily<T>(
+    place: &str,
+    look: impl Fn(rusqlite::Connection) -> Result<T, StoreError>,
+    is_well: impl Fn(&T) -> bool,
+) -> Result<T, StoreError> {
+    let path = file(place, "name a file, or a database")?;
+    let is_used = || sqlite::beside(&path, "-wal").exists();
+    let was_used = is_used();
+    let looked = || open(&path, place, sqlite::reading).and_then(&look);
+    match looked() {
+        Ok(found) if is_well(&found) => Ok(found),
+        _ if !was_used && is_used() => looked(),
         found => found,
     }
 }
@@ -136,104 +138,6 @@ pub fn each_seal(place: &str, mut look: impl FnMut(&str, &str, &[u8])) -> Result
     listed().map_err(|error: rusqlite::Error| {
         sqlite::fault(&error).at(&place::shown(place), "look at its tickets")
     })
-}
-
-/// A part of what is kept of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionPart {
-    /// What it is made of, as JSON.
-    Origin,
-    /// What is said of it, as JSON.
-    Meta,
-    /// What it has defined.
-    State,
-}
-
-impl SessionPart {
-    /// The table that it is in, how its sessions are listed, how the part of one is asked for, and how those of all are.
-    fn statements(self) -> [&'static str; 4] {
-        match self {
-            SessionPart::Origin => [
-                "ptc_session_origins",
-                "SELECT session FROM ptc_session_origins ORDER BY session",
-                "SELECT origin FROM ptc_session_origins WHERE session = ?1",
-                "SELECT session, origin FROM ptc_session_origins ORDER BY session",
-            ],
-            SessionPart::Meta => [
-                "ptc_session_metas",
-                "SELECT session FROM ptc_session_metas ORDER BY session",
-                "SELECT meta FROM ptc_session_metas WHERE session = ?1",
-                "SELECT session, meta FROM ptc_session_metas ORDER BY session",
-            ],
-            SessionPart::State => [
-                "ptc_session_states",
-                "SELECT session FROM ptc_session_states ORDER BY session",
-                "SELECT state FROM ptc_session_states WHERE session = ?1",
-                "SELECT session, state FROM ptc_session_states ORDER BY session",
-            ],
-        }
-    }
-}
-
-/// The sessions that are open, by id.
-pub fn open_sessions(place: &str) -> Result<Vec<String>, StoreError> {
-    let shown = place::shown(place);
-    let ids = "SELECT id FROM ptc_sessions WHERE closed = 0 ORDER BY id";
-    if let Place::Postgres(config) = place::parse(place)? {
-        let mut connection = pg::connect(&config, &shown)?;
-        let begun = Tx::begin(&mut connection, &shown, Mode::Read);
-        let mut tx = begun.map_err(|fault| fault.at(&shown, "look at its sessions"))?;
-        return tx.list(ids, &[], |row| row.text(0));
-    }
-    let path = file(place, "name a file, or a database")?;
-    let sqlite = open(&path, place, sqlite::reading)?;
-    let listed = || {
-        // Stores of earlier versions have none.
-        if !sqlite.table_exists(None, "ptc_sessions")? {
-            return Ok(Vec::new());
-        }
-        let mut statement = sqlite.prepare(ids)?;
-        let listed = statement.query_map([], |row| row.get(0))?;
-        listed.collect()
-    };
-    listed().map_err(|error: rusqlite::Error| sqlite::fault(&error).at(&shown, "look at its sessions"))
-}
-
-/// Looks at a part of what is kept of each session that has it: its id, and the part.
-pub fn each_session(
-    place: &str,
-    part: SessionPart,
-    mut look: impl FnMut(&str, &[u8]),
-) -> Result<(), StoreError> {
-    let [table, ids, one, all] = part.statements();
-    let shown = place::shown(place);
-    if let Place::Postgres(config) = place::parse(place)? {
-        let mut connection = pg::connect(&config, &shown)?;
-        let begun = Tx::begin(&mut connection, &shown, Mode::Read);
-        let mut tx = begun.map_err(|fault| fault.at(&shown, "look at its sessions"))?;
-        // One at a time: a state may be as large as the memory of its session.
-        for id in tx.list(ids, &[], |row| row.text(0))? {
-            if let Some(part) = tx.first(one, cells![&id], |row| row.bytes(0))? {
-                look(&id, &part);
-            }
-        }
-        return Ok(());
-    }
-    let path = file(place, "name a file, or a database")?;
-    let sqlite = open(&path, place, sqlite::reading)?;
-    let mut listed = || {
-        // Stores of earlier versions have none.
-        if !sqlite.table_exists(None, table)? {
-            return Ok(());
-        }
-        let mut statement = sqlite.prepare(all)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            look(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);
-        }
-        Ok(())
-    };
-    listed().map_err(|error: rusqlite::Error| sqlite::fault(&error).at(&shown, "look at its sessions"))
 }
 
 fn now_ms() -> i64 {
@@ -308,30 +212,6 @@ fn forget_id(sqlite: &rusqlite::Connection) -> rusqlite::Result<()> {
         true => sqlite.execute_batch(identity::FORGET),
         false => Ok(()),
     }
-}
-
-/// Values that are to be JSON, the table they are in, what names their rows there, and which rows have them.
-const JSON: [(&str, &str, &str, &str); 4] = [
-    ("ptc_tickets", "id", "about", "used = 0"),
-    ("ptc_tickets", "id", "decided", "used = 0"),
-    ("ptc_effects", "scope || ' ' || identity", "args", "state = 'begun'"),
-    ("ptc_requests", "scope", "reply", "1"),
-];
-
-/// Rows with values that cannot be read, which keep nobody from the others.
-fn unreadable(sqlite: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
-    let mut found = Vec::new();
-    for (table, id, column, rows) in JSON {
-        let sql = format!(
-            "SELECT {id} FROM {table} WHERE {rows} AND {column} IS NOT NULL AND NOT json_valid(CAST({column} AS TEXT))"
-        );
-        // Stores of earlier versions have not all of them.
-        let Ok(mut statement) = sqlite.prepare(&sql) else { continue };
-        for id in statement.query_map([], |row| row.get::<_, String>(0))? {
-            found.push(format!("{column} of {} in {table} is no JSON", id?));
-        }
-    }
-    Ok(found)
 }
 
 fn looked(sqlite: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {

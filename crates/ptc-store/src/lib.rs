@@ -12,6 +12,7 @@
 //! that may block (`tokio::task::spawn_blocking`).
 
 mod cell;
+pub mod check;
 pub mod copy;
 mod draft;
 pub mod effects;

@@ -243,6 +243,13 @@ pub(crate) fn fault(error: &rusqlite::Error) -> Fault {
     Fault { kind, cause: error.to_string() }
 }
 
+impl SqliteConnection {
+    /// One that somebody opened to look.
+    pub fn of(sqlite: Sqlite) -> SqliteConnection {
+        SqliteConnection { sqlite, _open: None, broken: false }
+    }
+}
+
 #[cfg(feature = "simulation")]
 impl SqliteConnection {
     /// Keeps so many statements ready: all that there are, for a connection that everybody shares.

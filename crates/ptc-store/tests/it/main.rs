@@ -4,6 +4,7 @@ mod copies;
 mod effects;
 mod eventually;
 mod identity;
+mod looked;
 mod postgres;
 mod processes;
 mod requests;

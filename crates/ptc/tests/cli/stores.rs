@@ -5,8 +5,10 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step};
+use ptc_server::engine::Keys;
 use ptc_store::Store;
 use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
+use ptc_store::tickets::{NewTicket, TicketQuota, Tickets};
 use serde_json::{Value, json};
 
 use super::postgres::Server as Postgres;
@@ -307,11 +309,52 @@ fn what_sessions_have_defined_is_looked_at_wherever_a_store_is() {
             "updated_ms": 0, "memory_bytes": 9, "stored": ["x"], "prints": [], "tool_calls": [], "upstream_calls": []});
         keep("lost", None, &said);
         let (code, out, err) = world.run(&["store", "check", &place]);
-        assert!(code == 1 && out.contains("what session lost has defined is missing\n"), "{out}{err}");
+        assert!(
+            code == 1 && out.contains("what session lost has defined is missing; its programs are refused"),
+            "{out}{err}"
+        );
         keep("damaged", Some(&damaged), &json!({}));
         let (code, out, err) = world.run(&["store", "check", &place]);
-        let told = "what session damaged has defined cannot be loaded: the dump is damaged: its checksum does not match\n";
+        let told = "what session damaged has defined cannot be loaded: the dump is damaged: its checksum does not match; ";
         assert!(code == 1 && out.contains(told) && !out.contains("session whole"), "{out}{err}");
-        assert!(out.ends_with("or let their clients start sessions anew\n"), "{out}");
+        assert_eq!(out.lines().count(), 2, "both are told: {out}");
     }
+}
+
+#[test]
+fn the_keys_of_programs_that_wait_in_a_database_are_looked_for_where_somebody_names_them() {
+    let Some(server) = Postgres::start("keys-looked-for") else { return };
+    let (world, place) = (World::start("keys-looked-for"), server.place("waits"));
+    let key = |name: &str, line: &str| {
+        world.write(name, line);
+        fs::set_permissions(world.folder.join(name), fs::Permissions::from_mode(0o600))
+            .expect("only this user's");
+    };
+    const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    key("keys", &format!("k1 {KEY}\n"));
+    key("others", &format!("k2 {KEY}\n"));
+    let keys = Keys::parse(&format!("k1 {KEY}")).expect("keys");
+    let sealed = &keys.seal("ptc machine 1\0t1\0anna", b"a program").expect("sealed").to_bytes();
+    let about = json!({});
+    let new = NewTicket {
+        id: "t1",
+        owner: "anna",
+        kind: "eval",
+        session: None,
+        expires_ms: i64::MAX,
+        sealed,
+        about: &about,
+    };
+    let tickets = Tickets::new(Store::open(&place).expect("a store").into());
+    tickets.put(&new, TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+    let check = |keys: &[&str]| world.run(&[&["store", "check", &place], keys].concat());
+    let (code, out, err) = check(&[]);
+    assert!(code == 0 && out.contains("keys of 1 program that waits for people"), "{out}{err}");
+    let (code, out, err) = check(&["--ticket-keys", "keys"]);
+    assert!(code == 0 && out.ends_with("nothing is wrong\n") && !out.contains("--ticket-keys"), "{out}{err}");
+    let (code, out, err) = check(&["--ticket-keys", "others"]);
+    assert!(
+        code == 1 && out.contains("1 program waits, sealed with the key k1, which others does not have"),
+        "{out}{err}"
+    );
 }

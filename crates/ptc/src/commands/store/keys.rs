@@ -1,10 +1,13 @@
 //! Keys of programs that wait for people: which a store needs, and a copy of them.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use ptc_server::engine::{Keys, LackingKeys};
+use ptc_server::engine::{Keys, LackingKeys, lacking_key};
+use ptc_store::check::LookedRows;
 use ptc_store::copy;
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
@@ -13,6 +16,79 @@ use crate::agents::several;
 
 /// The longest file of keys that is copied.
 const KEYS_BYTES: u64 = 1 << 20;
+
+/// Names the file of keys of a server.
+const KEYS: &str = "PTC_RUNNER_MCP_TICKET_KEYS";
+
+/// The file of keys with which a look at a store tries what waits. One that is not needed is not looked into.
+pub struct TriedKeys {
+    /// Nothing of a database for which no file was named: there is none beside it.
+    file: Option<PathBuf>,
+    keys: OnceCell<Result<Option<Keys>, String>>,
+}
+
+impl TriedKeys {
+    /// The file that is named in the command line, else in the environment, else the one beside the store.
+    pub fn find(named: Option<&Path>, store: &str) -> anyhow::Result<TriedKeys> {
+        let set = || std::env::var_os(KEYS).filter(|file| !file.is_empty()).map(PathBuf::from);
+        let file = match named.map(Path::to_owned).or_else(set) {
+            Some(file) => Some(file),
+            None => ptc_store::beside(store, ".keys")?,
+        };
+        Ok(TriedKeys { file, keys: OnceCell::new() })
+    }
+
+    fn read(&self, file: &Path) -> &Result<Option<Keys>, String> {
+        self.keys.get_or_init(|| file.exists().then(|| Keys::load(file)).transpose())
+    }
+
+    /// The key that is missing to open a ticket, if one is and that can be told.
+    pub fn lacks(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<String> {
+        let keys = self.read(self.file.as_deref()?).as_ref().ok()?;
+        lacking_key(keys.as_ref(), id, owner, sealed)
+    }
+
+    /// Refuses a file that was needed and cannot be read.
+    pub fn problem(&self) -> anyhow::Result<()> {
+        match self.keys.get() {
+            Some(Err(problem)) => bail!("{problem}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is said of programs that cannot be opened, if there are any.
+    pub fn told(&self, rows: &LookedRows) -> Option<String> {
+        let count = rows.lacking.len() as u64;
+        let file = self.file.as_deref().filter(|_| count > 0)?;
+        let names: BTreeSet<&str> = rows.lacking.iter().map(String::as_str).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        Some(format!(
+            "{}, which {} does not have, so they cannot go on. Put the file of keys back; if the servers were given another one, name \
+             it with --ticket-keys; if the key is gone for good, their owners reject them, or whoever runs the servers: ptc tickets \
+             reject",
+            waits(count, &names),
+            file.display()
+        ))
+    }
+
+    /// What is said if it cannot be told whether the keys of programs that wait are there.
+    pub fn unasked(&self, rows: &LookedRows) -> String {
+        match (&self.file, rows.waiting) {
+            (Some(_), _) | (None, 0) => String::new(),
+            (None, waiting) => format!(
+                "whether the keys of {} that {} for people are there was not looked at (--ticket-keys FILE); ",
+                several(waiting, "program"),
+                if waiting == 1 { "waits" } else { "wait" },
+            ),
+        }
+    }
+}
+
+/// How many programs wait that are sealed with these keys.
+fn waits(count: u64, names: &str) -> String {
+    let waits = if count == 1 { "waits" } else { "wait" };
+    format!("{} {waits}, sealed with the key {names}", several(count, "program"))
+}
 
 /// Says which programs of a store wait that cannot go on with the keys of a file, if there are any.
 pub fn lacking(store: &str, file: &Path) -> anyhow::Result<Option<String>> {
@@ -27,9 +103,7 @@ pub fn lacking(store: &str, file: &Path) -> anyhow::Result<Option<String>> {
         bail!("{problem}");
     }
     let count = lacking.count();
-    let waits = if count == 1 { "waits" } else { "wait" };
-    let told = || format!("{} {waits}, sealed with the key {}", several(count, "program"), lacking.names());
-    Ok((count > 0).then(told))
+    Ok((count > 0).then(|| waits(count, &lacking.names())))
 }
 
 fn read(from: &Path) -> anyhow::Result<Vec<u8>> {

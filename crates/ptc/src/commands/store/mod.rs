@@ -2,17 +2,17 @@
 
 mod keys;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use ptc_lisp::dump;
 use ptc_server::engine::has_definitions;
-use ptc_store::copy::SessionPart;
+use ptc_store::check::{self, LookedRows, Readers};
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Store, copy, rescue};
 
+use self::keys::TriedKeys;
 use super::ignore_closed_pipe;
 use crate::agents::{grouped, several};
 use crate::exit::Outcome;
@@ -68,15 +68,16 @@ enum StoreCommand {
         /// Where the other one goes; a file that is not there
         saved: PathBuf,
     },
-    /// Look for damage: in the log, and in all pages and indexes. Where there is no store, none is made.
+    /// Look for damage: in the log, in all pages and indexes, and in what is kept of tickets, requests, calls and sessions. Where
+    /// there is no store, none is made.
     ///
-    /// Nothing is changed, neither the file nor its log. Programs that wait for people and are sealed with keys that are not
-    /// found are told, too, and sessions whose definitions cannot be loaded. Of a database on a server, the tables are looked for
-    /// and their rows counted; pages and indexes are for the tools of the server (pg_amcheck).
+    /// Nothing is changed, neither the file nor its log. Each row that cannot be read is told, with what to do about it, and so are
+    /// programs that wait for people and are sealed with keys that are not found. Of a database on a server, the tables are looked
+    /// for and their rows counted and looked at likewise; pages and indexes are for the tools of the server (pg_amcheck).
     Check {
         /// The store; what PTC_RUNNER_MCP_STORE names, unless told
         store: Option<String>,
-        /// The file of keys that the servers were given, if it is not FILE.keys
+        /// The file of keys that the servers were given, if it is not FILE.keys; what PTC_RUNNER_MCP_TICKET_KEYS names, unless told
         #[arg(long, value_name = "FILE")]
         ticket_keys: Option<PathBuf>,
         /// Go on without what stands behind a break in the log: it is gone for good, and may be done again
@@ -112,7 +113,7 @@ pub fn run(args: StoreArgs) -> anyhow::Result<Outcome> {
         StoreCommand::Restore { copy, store } => restore(&copy, &store),
         StoreCommand::Rescue { store, saved } => save(&store, &saved),
         StoreCommand::Check { store, ticket_keys, accept_loss } => {
-            check(&needed(store.as_deref(), "it behind the command")?, ticket_keys.as_deref(), accept_loss)
+            look(&needed(store.as_deref(), "it behind the command")?, ticket_keys.as_deref(), accept_loss)
         }
     }
 }
@@ -221,7 +222,7 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
     said(&format!("{} is restored from {from}: {} bytes{with}", store.display(), grouped(bytes)))
 }
 
-fn check(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::Result<Outcome> {
+fn look(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::Result<Outcome> {
     let place = ptc_store::shown(store);
     match log_check::damage(store)? {
         None => {}
@@ -247,126 +248,54 @@ fn check(store: &str, ticket_keys: Option<&Path>, accept_loss: bool) -> anyhow::
         }
     }
     let found = copy::check(store)?;
-    if found.is_empty() {
-        let (keys, sessions) = (has_keys(store, ticket_keys)?, has_whole_sessions(store)?);
-        if !keys || !sessions {
-            return Ok(Outcome::Failed);
-        }
-    }
-    if found.is_empty() {
-        return said(&match copy::counted(store)? {
-            None => format!("{place}: nothing is wrong"),
-            Some(tables) => format!(
-                "{place}: all {} are there, with {}; pages and indexes were not looked at, which pg_amcheck does; as far as \
-                 that, nothing is wrong",
-                several(tables.len() as u64, "table"),
-                several(tables.iter().map(|table| table.rows).sum(), "row"),
-            ),
-        });
-    }
+    let keys = TriedKeys::find(ticket_keys, store)?;
+    // Damage of pages keeps nobody from what else can be read.
+    let rows = match looked_at(store, &keys) {
+        Err(_) if !found.is_empty() => LookedRows::default(),
+        looked => looked?,
+    };
+    keys.problem()?;
     for line in found.iter().take(FINDINGS) {
         said(&format!("{place}: {line}"))?;
     }
     if found.len() > FINDINGS {
         said(&format!("{place}: and {} more", found.len() - FINDINGS))?;
     }
-    if copy::counted(store)?.is_none() {
+    for line in &rows.found {
+        said(&format!("{place}: {line}"))?;
+    }
+    if let Some(line) = keys.told(&rows) {
+        said(&format!("{place}: {line}"))?;
+    }
+    let counted = copy::counted(store)?;
+    if !found.is_empty() && counted.is_none() {
         for line in saved(store)? {
             said(&line)?;
         }
     }
-    Ok(Outcome::Failed)
+    if !found.is_empty() || !rows.found.is_empty() || !rows.lacking.is_empty() {
+        return Ok(Outcome::Failed);
+    }
+    let unasked = keys.unasked(&rows);
+    said(&match counted {
+        None => format!("{place}: nothing is wrong"),
+        Some(tables) => format!(
+            "{place}: all {} are there, with {}, and what is kept of tickets, requests, calls and sessions can be read; {unasked}pages \
+             and indexes were not looked at, which pg_amcheck does; as far as that, nothing is wrong",
+            several(tables.len() as u64, "table"),
+            several(tables.iter().map(|table| table.rows).sum(), "row"),
+        ),
+    })
 }
 
-/// Whether all programs that wait in a store can go on with its keys; says which cannot. A database has no keys beside it, so
-/// that is told only of a file.
-fn has_keys(store: &str, ticket_keys: Option<&Path>) -> anyhow::Result<bool> {
-    let keys = match (ticket_keys, ptc_store::beside(store, ".keys")?) {
-        (Some(keys), Some(_)) => keys.to_owned(),
-        (None, Some(keys)) => keys,
-        (_, None) => return Ok(true),
+/// Looks at the rows of a store.
+fn looked_at(store: &str, keys: &TriedKeys) -> anyhow::Result<LookedRows> {
+    let readers = Readers {
+        state: &|bytes| dump::look_at(bytes).err().map(|error| error.to_string()),
+        defines: &has_definitions,
+        seal: &|id, owner, sealed| keys.lacks(id, owner, sealed),
     };
-    let Some(lacking) = keys::lacking(store, &keys)? else { return Ok(true) };
-    said(&format!(
-        "{}: {lacking}, which {} does not have, so they cannot go on. Put the file of keys back; if the servers were given \
-         another one, name it with --ticket-keys",
-        ptc_store::shown(store),
-        keys.display()
-    ))?;
-    Ok(false)
-}
-
-/// Whether what is kept of sessions is as it was written; says which is not.
-fn has_whole_sessions(store: &str) -> anyhow::Result<bool> {
-    let mut damaged = Vec::new();
-    let mut parts: BTreeMap<String, KeptParts> = BTreeMap::new();
-    for (part, what) in [
-        (SessionPart::Origin, "is made of cannot be read"),
-        (SessionPart::Meta, "says of itself cannot be read"),
-        (SessionPart::State, "has defined cannot be loaded"),
-    ] {
-        copy::each_session(store, part, |id, bytes| {
-            let wrong = match part {
-                SessionPart::State => dump::look_at(bytes).err().map(|error| error.to_string()),
-                SessionPart::Origin | SessionPart::Meta => {
-                    let read = serde_json::from_slice::<serde_json::Value>(bytes);
-                    read.err().map(|error| format!("it is no JSON: {error}"))
-                }
-            };
-            damaged.extend(wrong.map(|why| format!("what session {id} {what}: {why}")));
-            parts.entry(id.to_owned()).or_default().note(part, bytes);
-        })?;
-    }
-    for id in copy::open_sessions(store)? {
-        let missing = parts.get(&id).copied().unwrap_or_default().missing();
-        damaged.extend(missing.map(|what| format!("what session {id} {what} is missing")));
-    }
-    let place = ptc_store::shown(store);
-    for line in damaged.iter().take(FINDINGS) {
-        said(&format!("{place}: {line}"))?;
-    }
-    if damaged.len() > FINDINGS {
-        said(&format!("{place}: and {} more parts of sessions", damaged.len() - FINDINGS))?;
-    }
-    if !damaged.is_empty() {
-        said(
-            "Programs of such a session are refused. Restore a backup, or let their clients start sessions anew",
-        )?;
-    }
-    Ok(damaged.is_empty())
-}
-
-/// Which parts are kept of a session.
-#[derive(Clone, Copy, Debug, Default)]
-struct KeptParts {
-    origin: bool,
-    meta: bool,
-    state: bool,
-    /// Whether it has defined something, as it says itself.
-    defined: bool,
-}
-
-impl KeptParts {
-    fn note(&mut self, part: SessionPart, bytes: &[u8]) {
-        match part {
-            SessionPart::Origin => self.origin = true,
-            SessionPart::Meta => {
-                self.meta = true;
-                self.defined = has_definitions(bytes);
-            }
-            SessionPart::State => self.state = true,
-        }
-    }
-
-    /// What an open session lacks.
-    fn missing(self) -> Option<&'static str> {
-        match self {
-            KeptParts { origin: false, .. } => Some("is made of"),
-            KeptParts { meta: false, .. } => Some("says of itself"),
-            KeptParts { defined: true, state: false, .. } => Some("has defined"),
-            _ => None,
-        }
-    }
+    Ok(check::rows(store, &readers)?)
 }
 
 /// What can be saved of a store with damaged pages, and how.

@@ -1,0 +1,385 @@
+//! A look at the rows of a store: whether each can be read, and whether what belongs together is there. A row that is damaged
+//! ends the look at itself and at no other one, and whoever is told of it is told what to do about it.
+
+use std::fmt;
+
+use crate::cell::{Cell, Row, cells};
+use crate::copy;
+use crate::place::{self, Place};
+use crate::sqlite::SqliteConnection;
+use crate::tx::{Connection, Mode, Tx};
+use crate::{StoreError, migrate, pg};
+
+/// Something in a row that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongRow {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub then: &'static str,
+}
+
+impl fmt::Display for WrongRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.then)
+    }
+}
+
+/// What only others can say of what is kept in rows.
+pub struct Readers<'r> {
+    /// Why what a session has defined cannot be loaded, if it cannot.
+    pub state: &'r dyn Fn(&[u8]) -> Option<String>,
+    /// Whether a session that says this of itself has defined something.
+    pub defines: &'r dyn Fn(&[u8]) -> bool,
+    /// The key that is missing to open what is sealed in the open ticket of this id and this owner, if one is.
+    pub seal: &'r SealReader<'r>,
+}
+
+/// Says of a ticket, by its id, its owner and what is sealed in it, which key is missing.
+pub type SealReader<'r> = dyn Fn(&str, &str, &[u8]) -> Option<String> + 'r;
+
+/// What a look at the rows has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LookedRows {
+    /// What is wrong.
+    pub found: Vec<WrongRow>,
+    /// The key that is missing, for each ticket that waits and cannot be opened.
+    pub lacking: Vec<String>,
+    /// How many tickets wait.
+    pub waiting: u64,
+}
+
+const TICKET: &str = "its program cannot go on and can only be rejected: its owner does that on the page /approvals, whoever runs the \
+                      servers with `ptc tickets reject`; or restore a backup";
+const ENDED: &str =
+    "who asks what came of it is refused until its time is over; `ptc effects --done` lists its calls";
+const OPEN_CALL: &str =
+    "look at the log of its server which call it was, and settle it: ptc effects settle; or restore a backup";
+const ANSWER: &str = "whoever runs its program again is refused: look at what it was to change before its client takes another key; or \
+                      restore a backup";
+const REPLY: &str = "whoever sends the request again is refused: look at what it was to change before its client takes another key; or \
+                     restore a backup";
+const SESSION: &str =
+    "its programs are refused: let its client close it and start one anew; or restore a backup";
+const TABLE: &str =
+    "save what can be read with `ptc store rescue`, or with the tools of the database; or restore a backup";
+
+/// KeyedRows that are listed at a time.
+const BATCH: i64 = 1_000;
+
+/// Looks at the rows of tickets, requests, calls and sessions. The store is left as it is, and where there is none, none is made.
+pub fn rows(place: &str, readers: &Readers<'_>) -> Result<LookedRows, StoreError> {
+    let shown = place::shown(place);
+    if let Place::Postgres(config) = place::parse(place)? {
+        let mut connection = pg::connect(&config, &shown)?;
+        if let Some(problem) = connection.absent(place)? {
+            return Err(place::nothing(place, problem));
+        }
+        return looked(&mut connection, &shown, readers);
+    }
+    copy::steadily(
+        place,
+        |sqlite| looked(&mut SqliteConnection::of(sqlite), &shown, readers),
+        |looked| looked.found.is_empty(),
+    )
+}
+
+fn looked(
+    connection: &mut dyn Connection,
+    shown: &str,
+    readers: &Readers<'_>,
+) -> Result<LookedRows, StoreError> {
+    let mut look = RowLook { connection, shown, is_old: false, seen: LookedRows::default() };
+    let steps = look.one("SELECT COALESCE(MAX(number), 0) FROM ptc_migrations", &[]);
+    // Stores of earlier versions lack tables and columns.
+    look.is_old = steps.is_ok_and(|row| row.and_then(|row| row.int(0).ok()) < Some(migrate::known()));
+    look.tickets(readers)?;
+    look.requests()?;
+    look.calls()?;
+    look.sessions(readers)?;
+    Ok(look.seen)
+}
+
+/// A look at the rows of a store.
+struct RowLook<'l> {
+    connection: &'l mut dyn Connection,
+    shown: &'l str,
+    /// Whether the store is of an earlier version.
+    is_old: bool,
+    seen: LookedRows,
+}
+
+/// KeyedRows of a table: how they are called, and the statements that list their keys behind one, and that read one.
+struct KeyedRows {
+    what: &'static str,
+    /// The key behind which the first one comes.
+    first: &'static [&'static str],
+    keys: &'static str,
+    one: &'static str,
+}
+
+const TICKETS: KeyedRows = KeyedRows {
+    what: "ticket",
+    first: &[""],
+    keys: "SELECT id FROM ptc_tickets WHERE id > ?1 ORDER BY id LIMIT ?2",
+    one: "SELECT t.used, t.about, t.decided, t.ended, s.sealed, t.owner, t.expires_at, t.began_at
+         FROM ptc_tickets t LEFT JOIN ptc_ticket_seals s ON s.ticket = t.id WHERE t.id = ?1",
+};
+
+const REQUESTS: KeyedRows = KeyedRows {
+    what: "request",
+    first: &[""],
+    keys: "SELECT scope FROM ptc_requests WHERE scope > ?1 ORDER BY scope LIMIT ?2",
+    one: "SELECT reply FROM ptc_requests WHERE scope = ?1",
+};
+
+const CALLS: KeyedRows = KeyedRows {
+    what: "call",
+    first: &["", ""],
+    keys: "SELECT scope, identity FROM ptc_effects WHERE (scope, identity) > (?1, ?2) ORDER BY scope, identity LIMIT ?3",
+    one: "SELECT state, args, answer FROM ptc_effects WHERE scope = ?1 AND identity = ?2",
+};
+
+const SESSIONS: KeyedRows = KeyedRows {
+    what: "session",
+    first: &[""],
+    keys: "SELECT id FROM ptc_sessions WHERE id > ?1 ORDER BY id LIMIT ?2",
+    one: "SELECT closed FROM ptc_sessions WHERE id = ?1",
+};
+
+/// The parts of a session, what each is called, and how it is read while the session is open.
+const PARTS: [(SessionPart, &str, &str); 3] = [
+    (
+        SessionPart::Origin,
+        "is made of",
+        "SELECT p.origin FROM ptc_sessions s LEFT JOIN ptc_session_origins p ON p.session = s.id
+         WHERE s.id = ?1 AND s.closed = 0",
+    ),
+    (
+        SessionPart::Meta,
+        "says of itself",
+        "SELECT p.meta FROM ptc_sessions s LEFT JOIN ptc_session_metas p ON p.session = s.id
+         WHERE s.id = ?1 AND s.closed = 0",
+    ),
+    (
+        SessionPart::State,
+        "has defined",
+        "SELECT p.state, m.meta FROM ptc_sessions s LEFT JOIN ptc_session_states p ON p.session = s.id
+             LEFT JOIN ptc_session_metas m ON m.session = s.id
+         WHERE s.id = ?1 AND s.closed = 0",
+    ),
+];
+
+/// A part of what is kept of a session.
+#[derive(Clone, Copy, PartialEq)]
+enum SessionPart {
+    Origin,
+    Meta,
+    State,
+}
+
+impl RowLook<'_> {
+    fn tickets(&mut self, readers: &Readers<'_>) -> Result<(), StoreError> {
+        let now = self.now_ms()?;
+        self.each(&TICKETS, TICKET, |seen, id, row| {
+            let mut wrong = |what: String, then| seen.found.push(WrongRow { what, then });
+            if row.int(0)? != 0 {
+                if let Some(why) = unread(row, 3) {
+                    wrong(format!("what came of ticket {id} {why}"), ENDED);
+                }
+                return Ok(());
+            }
+            if let Some(why) = unread(row, 1) {
+                wrong(format!("what is shown of ticket {id} {why}"), TICKET);
+            }
+            if let Some(why) = unread(row, 2) {
+                wrong(format!("what was decided about ticket {id} {why}"), TICKET);
+            }
+            let is_open = row.int(6)? > now || row.maybe_int(7)?.is_some();
+            match row.maybe_bytes(4) {
+                _ if !is_open => {}
+                Ok(Some(sealed)) => {
+                    seen.waiting += 1;
+                    seen.lacking.extend((readers.seal)(id, &row.text(5)?, &sealed));
+                }
+                Ok(None) => wrong(format!("what is sealed in ticket {id} is missing"), TICKET),
+                Err(why) => wrong(format!("what is sealed in ticket {id} cannot be read: {why}"), TICKET),
+            }
+            Ok(())
+        })
+    }
+
+    fn requests(&mut self) -> Result<(), StoreError> {
+        self.each(&REQUESTS, REPLY, |seen, scope, row| {
+            let why = unread(row, 0).map(|why| format!("the reply to {scope} {why}"));
+            seen.found.extend(why.map(|what| WrongRow { what, then: REPLY }));
+            Ok(())
+        })
+    }
+
+    fn calls(&mut self) -> Result<(), StoreError> {
+        self.each(&CALLS, ANSWER, |seen, call, row| {
+            let mut wrong = |what: String, then| seen.found.push(WrongRow { what, then });
+            if row.text(0)? == crate::effects::BEGUN
+                && let Some(why) = unread(row, 1)
+            {
+                wrong(format!("the arguments of call {call} {why}"), OPEN_CALL);
+            }
+            if let Some(why) = unread(row, 2) {
+                wrong(format!("the answer of call {call} {why}"), ANSWER);
+            }
+            Ok(())
+        })
+    }
+
+    fn sessions(&mut self, readers: &Readers<'_>) -> Result<(), StoreError> {
+        let mut open = Vec::new();
+        self.each(&SESSIONS, SESSION, |_, id, row| {
+            if row.int(0)? == 0 {
+                open.push(id.to_owned());
+            }
+            Ok(())
+        })?;
+        // One part at a time: a state may be as large as the memory of its session.
+        for id in open {
+            for (part, name, sql) in PARTS {
+                let row = self.one(sql, cells![&id]);
+                let wrong = match row {
+                    Err(error) if !is_damage(&error) => return Err(error),
+                    Err(_) if self.is_old => None,
+                    Err(error) => Some(format!("cannot be read: {}", cause(error))),
+                    // It was closed since.
+                    Ok(None) => None,
+                    Ok(Some(row)) => wrong_part(part, &row, readers),
+                };
+                self.seen.found.extend(
+                    wrong.map(|why| WrongRow {
+                        what: format!("what session {id} {name} {why}"),
+                        then: SESSION,
+                    }),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at each row. One that cannot be read is told, with what to do, and the others are looked at.
+    fn each(
+        &mut self,
+        rows: &KeyedRows,
+        then: &'static str,
+        mut look: impl FnMut(&mut LookedRows, &str, &Row) -> Result<(), String>,
+    ) -> Result<(), StoreError> {
+        let mut after: Vec<Cell> = rows.first.iter().map(|text| Cell::from(*text)).collect();
+        loop {
+            let wanted = [after.as_slice(), &[Cell::Int(BATCH)]].concat();
+            let keys = match self.all(rows.keys, &wanted) {
+                Ok(keys) => keys,
+                Err(error) if !is_damage(&error) => return Err(error),
+                Err(_) if self.is_old => return Ok(()),
+                Err(error) => {
+                    let what = format!("the list of {}s cannot be read: {}", rows.what, cause(error));
+                    self.seen.found.push(WrongRow { what, then: TABLE });
+                    return Ok(());
+                }
+            };
+            let Some(Row(last)) = keys.last() else { return Ok(()) };
+            after.clone_from(last);
+            let mut left = keys.iter();
+            // A transaction that failed can only be taken back, so the rows behind one that cannot be read are in another.
+            while left.len() > 0 {
+                let mut tx = begun(self.connection, self.shown)?;
+                for Row(key) in left.by_ref() {
+                    let name = named(key);
+                    let (said, failed) = match tx.rows(rows.one, key) {
+                        // It went since.
+                        Ok(found) if found.is_empty() => continue,
+                        Ok(found) => (look(&mut self.seen, &name, &found[0]), false),
+                        Err(error) if !is_damage(&error) => return Err(error),
+                        Err(_) if self.is_old => return Ok(()),
+                        Err(error) => (Err(cause(error)), true),
+                    };
+                    if let Err(why) = said {
+                        let what = format!("{} {name} cannot be read: {why}", rows.what);
+                        self.seen.found.push(WrongRow { what, then });
+                    }
+                    if failed {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn all(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Vec<Row>, StoreError> {
+        begun(self.connection, self.shown)?.rows(sql, cells)
+    }
+
+    fn one(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Option<Row>, StoreError> {
+        Ok(self.all(sql, cells)?.into_iter().next())
+    }
+
+    fn now_ms(&mut self) -> Result<i64, StoreError> {
+        begun(self.connection, self.shown)?.now_ms()
+    }
+}
+
+fn begun<'c>(connection: &'c mut dyn Connection, shown: &'c str) -> Result<Tx<'c>, StoreError> {
+    Tx::begin(connection, shown, Mode::Read).map_err(|fault| fault.at(shown, "look at its rows"))
+}
+
+/// Whether a statement failed because of what is stored, and not because the database is away or busy.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Damaged { .. } | StoreError::Failed { .. })
+}
+
+/// What the database said.
+fn cause(error: StoreError) -> String {
+    match error {
+        StoreError::Damaged { detail, .. } => detail,
+        StoreError::Failed { cause, .. } => cause,
+        other => other.to_string(),
+    }
+}
+
+/// What is wrong with a part of an open session.
+fn wrong_part(part: SessionPart, row: &Row, readers: &Readers<'_>) -> Option<String> {
+    let bytes = match row.maybe_bytes(0) {
+        Ok(bytes) => bytes,
+        Err(why) => return Some(format!("cannot be read: {why}")),
+    };
+    match (part, bytes) {
+        (SessionPart::State, Some(state)) => {
+            (readers.state)(&state).map(|why| format!("cannot be loaded: {why}"))
+        }
+        (SessionPart::State, None) => {
+            let meta = row.maybe_bytes(1).ok().flatten();
+            meta.is_some_and(|meta| (readers.defines)(&meta)).then(|| "is missing".to_owned())
+        }
+        (_, Some(_)) => unread(row, 0),
+        (_, None) => Some("is missing".to_owned()),
+    }
+}
+
+/// Why a column that is to be JSON, or nothing, cannot be read.
+fn unread(row: &Row, column: usize) -> Option<String> {
+    match row.maybe_bytes(column) {
+        Ok(None) => None,
+        Ok(Some(bytes)) => {
+            let read = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes);
+            read.err().map(|error| format!("cannot be read: it is no JSON: {error}"))
+        }
+        Err(why) => Some(format!("cannot be read: {why}")),
+    }
+}
+
+/// A key as people see it.
+fn named(key: &[Cell]) -> String {
+    let part = |cell: &Cell| match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Cell::Null => "(nothing)".to_owned(),
+    };
+    key.iter().map(part).collect::<Vec<_>>().join(" ")
+}
