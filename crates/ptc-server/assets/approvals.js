@@ -245,12 +245,16 @@ function ticketView(ticket) {
   return card;
 }
 
-/** A ticket that cannot be read, and so cannot be decided about. It keeps nobody from the others. */
+/** A ticket that cannot be read, and so can only be rejected. It keeps nobody from the others. */
 function damagedView(card) {
+  const reason = make("input", { "aria-label": "Reason for rejecting", placeholder: "Reason for rejecting (optional)" });
   card.element = make("article", { class: "ticket", "data-id": card.id, "aria-label": "A program that cannot be read" },
-    make("p", { class: "what" }, "What is kept of this program cannot be read, so that nobody can decide about it: "),
+    make("p", { class: "what" }, "What is kept of this program cannot be read, so that it cannot go on. It can only be rejected, which ends it:"),
     make("p", {}, make("code", {}, card.id), " · ", card.asked, " · ", card.left, " ", card.state),
-    make("p", {}, card.ticket.damaged));
+    make("p", {}, card.ticket.damaged),
+    make("div", { class: "buttons" },
+      make("button", { type: "button", class: "reject decides", onclick: () => decide(card, [], "reject", { reason: reason.value }) }, "Reject"),
+      reason));
   times(card);
   return card;
 }
@@ -260,6 +264,7 @@ function stateOf({ busy, decided }) {
   if (busy) return "going on right now";
   if (!decided) return "";
   const one = ({ call, decision, args_text }) => `call ${call}: ${decision}${args_text ? ` to ${args_text}` : ""}`;
+  if (decided.length === 0) return "decided, but what was decided cannot be read: it can only be rejected";
   const told = decided.map(one).join(", ");
   return `decided (${told}), but the server that went on with it ended: decide the same again, or reject all`;
 }

@@ -50,8 +50,8 @@ engine_events! {
     INFO true decision: "Somebody decided about a call, and the program goes on, or ends.", {
         who: &str, "the owner of the ticket";
         ticket: &str, "its id";
-        call: u64, "the number of the call";
-        tool: &str, "server and tool";
+        call: u64, "the number of the call; 0 where what waits is damaged and all of it is rejected";
+        tool: &str, "server and tool; empty where what waits is damaged";
         decision: &str, "`approved`, `edited` or `rejected`";
         by: &str, "`page`, `form`, or `model` where models decide with tools";
         again: bool, "whether somebody decided before, the same or otherwise, and the server that went on ended";

@@ -25,12 +25,20 @@ pub fn lines(pending: &[PendingCall], decisions: &[(u64, Decision)]) -> Vec<Audi
         let what = match decision {
             Decision::Approve => "approved",
             Decision::Edit(_) => "edited",
-            Decision::Reject(_) => "rejected",
+            Decision::Reject(_) => REJECTED,
         };
         AuditLine { call: *id, tool: call.map(named).unwrap_or_default(), what }
     };
     decisions.iter().map(line).collect()
 }
+
+/// What is to be told of calls that are rejected although nobody can read which they are.
+pub fn all_rejected() -> AuditLine {
+    AuditLine { call: 0, tool: String::new(), what: REJECTED }
+}
+
+/// What a call is that was rejected.
+const REJECTED: &str = "rejected";
 
 /// Decisions that were taken, to be told when their program goes on or ends: until then they may be given back.
 #[derive(Debug)]

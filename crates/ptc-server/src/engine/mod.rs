@@ -85,6 +85,7 @@ pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
 pub use self::tickets::{
     By, Choice, Decided, Keys, LackingKeys, Which, WrongAnswer, decisions_in_short, lacking_key,
+    rejected_by_operator,
 };
 use self::tickets::{Desk, Made, Place};
 use self::tools::{Surface, Tool};

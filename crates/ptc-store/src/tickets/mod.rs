@@ -113,12 +113,10 @@ impl Tickets {
         self.told(self.store.read(|tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
-            let sealed = head.sealed.ok_or_else(|| {
-                tx.damaged(format!("ticket {id} is open, but what is sealed in it is missing"))
-            })?;
             let busy = lease::holds(head.lease_until, now);
             // What is damaged cannot be gone on with, but it can be rejected.
             let (about, decided) = (shown_json(&head.about), head.decided.as_deref().map(shown_json));
+            let sealed = head.sealed.unwrap_or_default();
             Ok(Waiting { kind: head.kind, about, sealed, expires_ms: head.expires_at, busy, decided })
         }))
     }
@@ -215,7 +213,7 @@ impl Tickets {
         })
     }
 
-    /// Ends a ticket that cannot be opened any more, such as one whose key is gone: whoever it belongs to says what came of it,
+    /// Ends a ticket that cannot be opened any more, such as one whose key is gone or that is damaged: whoever it belongs to says what came of it,
     /// and nothing of what is sealed in it is looked at. Says whether somebody went on with it before, so that calls may have
     /// been made.
     pub fn end(&self, id: &str, owner: &str, ended: &Json) -> Result<bool, TicketError> {

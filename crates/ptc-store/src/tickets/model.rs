@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::lease::damage;
 use crate::{Lease, StoreError};
 
 /// A ticket to keep.
@@ -30,7 +31,7 @@ pub struct Waiting {
     pub kind: String,
     /// What may be shown to its owner.
     pub about: Json,
-    /// What goes on.
+    /// What goes on; nothing if it is missing.
     pub sealed: Vec<u8>,
     /// Until when it can be taken.
     pub expires_ms: i64,
@@ -38,6 +39,21 @@ pub struct Waiting {
     pub busy: bool,
     /// What somebody decided who goes on with it, or did not come to an end.
     pub decided: Option<Json>,
+}
+
+impl Waiting {
+    /// What of it cannot be read, if something cannot. Nobody can go on with it then, but it can be ended.
+    pub fn damage(&self) -> Option<String> {
+        let missing = || self.sealed.is_empty().then(|| "what is sealed in it is missing".to_owned());
+        unread(&self.about, self.decided.as_ref()).or_else(missing)
+    }
+}
+
+/// What of a ticket cannot be read.
+fn unread(about: &Json, decided: Option<&Json>) -> Option<String> {
+    let about = damage(about).map(|why| format!("what is shown of it cannot be read: {why}"));
+    let decided = || Some(format!("what was decided cannot be read: {}", damage(decided?)?));
+    about.or_else(decided)
 }
 
 /// A ticket in the hands of the caller.
@@ -79,6 +95,13 @@ pub struct ListedTicket {
     pub expires_ms: i64,
     /// What may be shown of it.
     pub about: Json,
+}
+
+impl ListedTicket {
+    /// What of it cannot be read, as far as lists look.
+    pub fn damage(&self) -> Option<String> {
+        unread(&self.about, self.decided.as_ref())
+    }
 }
 
 /// What the open tickets of an owner may take together.

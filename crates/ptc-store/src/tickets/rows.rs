@@ -59,9 +59,10 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<T
                 lease_until: row.int(5)?,
                 expires_at: row.int(6)?,
                 began: row.maybe_int(7)?.is_some(),
-                about: row.bytes(8)?,
-                decided: row.maybe_bytes(9)?,
-                sealed: row.maybe_bytes(10)?,
+                // What cannot be read is told as damaged by whoever looks at it, so that the ticket can be ended.
+                about: row.bytes(8).unwrap_or_default(),
+                decided: row.maybe_bytes(9).unwrap_or_else(|_| Some(Vec::new())),
+                sealed: row.maybe_bytes(10).unwrap_or_default(),
             };
             Ok((row.text(0)?, row.int(1)?, ended, head))
         },
@@ -189,8 +190,11 @@ pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<ListedTicket, S
         busy: lease::holds(row.int(from + 2)?, now),
         created_ms: row.int(from + 3)?,
         expires_ms: row.int(from + 4)?,
-        about: shown_json(&row.bytes(from + 5)?),
-        decided: row.maybe_bytes(from + 6)?.map(|decided| shown_json(&decided)),
+        about: shown_json(&row.bytes(from + 5).unwrap_or_default()),
+        decided: row
+            .maybe_bytes(from + 6)
+            .unwrap_or_else(|_| Some(Vec::new()))
+            .map(|decided| shown_json(&decided)),
     })
 }
 

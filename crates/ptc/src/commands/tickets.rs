@@ -1,5 +1,7 @@
 //! `ptc tickets`: programs of a store that wait for a person, whoever they belong to.
 
+mod reject;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use ptc_server::engine::{Keys, decisions_in_short, lacking_key};
-use ptc_store::tickets::{ListedTicket, Tickets};
+use ptc_store::tickets::{ListedTicket, Tickets, Waiting};
 use serde_json::{Value as Json, json};
 
 use super::ignore_closed_pipe;
@@ -17,18 +19,16 @@ use crate::terminal::{self, plain};
 /// List the programs of a store that wait for a person, the oldest first.
 ///
 /// Whose they are, which program, which calls, since when and until when. This shows what all clients of all servers of the
-/// store wait for; it decides nothing. People decide on the page /approvals of a server, each about their own.
+/// store wait for. People decide on the page /approvals of a server, each about their own; here only programs are rejected that
+/// nobody can go on with.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct TicketsArgs {
-    /// The store of the servers: an SQLite file or a PostgreSQL URL; what PTC_RUNNER_MCP_STORE names, unless told
-    #[arg(long, value_name = "PLACE")]
-    store: Option<String>,
+    #[command(subcommand)]
+    command: Option<TicketsCommand>,
 
-    /// The file of keys that the servers were given, to mark programs that it does not open; what PTC_RUNNER_MCP_TICKET_KEYS
-    /// names, or the file beside an SQLite store, unless told
-    #[arg(long, value_name = "FILE")]
-    ticket_keys: Option<PathBuf>,
+    #[command(flatten)]
+    place: TicketsPlace,
 
     /// Those of one owner only
     #[arg(long, value_name = "NAME")]
@@ -39,15 +39,44 @@ pub struct TicketsArgs {
     json: bool,
 }
 
+/// Where programs wait.
+#[derive(Clone, Debug, clap::Args)]
+struct TicketsPlace {
+    /// The store of the servers: an SQLite file or a PostgreSQL URL; what PTC_RUNNER_MCP_STORE names, unless told
+    #[arg(long, value_name = "PLACE")]
+    store: Option<String>,
+
+    /// The file of keys that the servers were given, to find programs that it does not open; what PTC_RUNNER_MCP_TICKET_KEYS
+    /// names, or the file beside an SQLite store, unless told
+    #[arg(long, value_name = "FILE")]
+    ticket_keys: Option<PathBuf>,
+}
+
+impl TicketsPlace {
+    fn store(&self) -> anyhow::Result<String> {
+        super::store::needed(self.store.as_deref(), "--store PLACE")
+    }
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum TicketsCommand {
+    /// Reject a program that nobody can go on with: what is kept of it is damaged, or its key is gone.
+    ///
+    /// It is over then, and nothing of it is run or opened. What its calls did before stays. Whomever it belongs to can reject it
+    /// as well, on the page /approvals of a server, and finds what came of it there.
+    Reject(reject::Reject),
+}
+
 const AFTER_HELP: &str = "\
 Exit codes:
-  0  they are listed, also if there are none
-  2  the command line or the store makes no sense
+  0  they are listed, also if there are none, or the program is rejected
+  2  the command line or the store makes no sense, or somebody can go on with the program
 
 Examples:
   ptc tickets --store server.db
   PTC_RUNNER_MCP_STORE=postgres://ptc@localhost/ptc ptc tickets --owner anna
-  ptc tickets --store server.db --json | jq -r '.owner' | sort | uniq -c";
+  ptc tickets --store server.db --json | jq -r '.owner' | sort | uniq -c
+  ptc tickets reject tkt-Zm9v --note 'the disk was damaged' --store server.db";
 
 /// Names the file of keys of a server.
 const KEYS: &str = "PTC_RUNNER_MCP_TICKET_KEYS";
@@ -58,19 +87,24 @@ const ARGUMENTS: usize = 200;
 
 /// Runs the command.
 pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
-    let store = super::store::needed(args.store.as_deref(), "--store PLACE")?;
+    if let Some(TicketsCommand::Reject(reject)) = args.command {
+        return reject.run();
+    }
+    let store = args.place.store()?;
     let tickets = Tickets::new(Arc::new(super::open_existing(&store)?));
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
-    let (now, keys) = (ptc_host::now_ms(), TicketKeys::find(args.ticket_keys, &store)?);
+    let (now, keys) = (ptc_host::now_ms(), TicketKeys::find(args.place.ticket_keys, &store)?);
     let mut lines = Vec::new();
     for (owner, ticket) in meant {
         // Somebody may have ended it since.
-        let sealed = tickets.read(&ticket.id, owner).ok().map(|waiting| waiting.sealed);
-        let lacks = sealed.and_then(|sealed| keys.lacks(&ticket.id, owner, &sealed));
+        let waiting = tickets.read(&ticket.id, owner).ok();
+        let damage = waiting.as_ref().map_or_else(|| ticket.damage(), Waiting::damage);
+        let sealed = waiting.map(|waiting| waiting.sealed).filter(|sealed| !sealed.is_empty());
+        let why = WhyNot { damage, lacks: sealed.and_then(|sealed| keys.lacks(&ticket.id, owner, &sealed)) };
         lines.push(match args.json {
-            true => fields(owner, ticket, lacks.as_ref(), now).to_string(),
-            false => text(owner, ticket, lacks.as_ref(), now),
+            true => fields(owner, ticket, &why, now).to_string(),
+            false => text(owner, ticket, &why, now),
         });
     }
     if lines.is_empty() && !args.json {
@@ -114,6 +148,14 @@ impl TicketKeys {
     }
 }
 
+/// Why nobody can go on with a program, if nobody can.
+#[derive(Default)]
+struct WhyNot {
+    /// What of it cannot be read.
+    damage: Option<String>,
+    lacks: Option<LackedKey>,
+}
+
 /// A key that is not there.
 struct LackedKey {
     key: String,
@@ -146,18 +188,18 @@ fn nothing(all: &[(String, ListedTicket)], owner: Option<&str>) -> String {
     plain(&format!("nobody named `{owner}` has a program that waits for a person; {others}"))
 }
 
-fn fields(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64) -> Json {
+fn fields(owner: &str, ticket: &ListedTicket, why: &WhyNot, now: i64) -> Json {
     let about = &ticket.about;
     json!({
         "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
         "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
-        "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": lacks.map(|lacks| &lacks.key),
+        "decided": ticket.decided.as_ref().map(decisions_in_short), "lacks_key": why.lacks.as_ref().map(|lacks| &lacks.key),
         "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
-        "age_s": now.saturating_sub(ticket.created_ms) / 1_000, "damaged": about["damaged"],
+        "age_s": now.saturating_sub(ticket.created_ms) / 1_000, "damaged": why.damage,
     })
 }
 
-fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64) -> String {
+fn text(owner: &str, ticket: &ListedTicket, why: &WhyNot, now: i64) -> String {
     let about = |field: &str| ticket.about[field].as_str().unwrap_or_default();
     let mut lines = vec![format!(
         "{}  {}  {}  since {} ({}), until {}{}{}",
@@ -167,11 +209,11 @@ fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64)
         time(ticket.created_ms),
         age(now.saturating_sub(ticket.created_ms)),
         time(ticket.expires_ms),
-        state(ticket),
-        lacks.map(LackedKey::text).unwrap_or_default(),
+        if why.damage.is_some() { String::new() } else { state(ticket) },
+        why.lacks.as_ref().map(LackedKey::text).unwrap_or_default(),
     )];
-    if let Some(why) = ticket.about["damaged"].as_str() {
-        lines.push(format!("    what is kept of it cannot be read: {}", plain(why)));
+    if let Some(why) = &why.damage {
+        lines.push(format!("    it can only be rejected (ptc tickets reject {}): {}", ticket.id, plain(why)));
     }
     for call in ticket.about["pending"].as_array().into_iter().flatten() {
         let part = |field: &str| call[field].as_str().unwrap_or_default();
@@ -186,7 +228,9 @@ fn text(owner: &str, ticket: &ListedTicket, lacks: Option<&LackedKey>, now: i64)
         let number = call["call"].as_u64().map(|number| format!("{number}  ")).unwrap_or_default();
         lines.push(format!("    {number}{} {}", plain(&tool), plain(&short(&args, ARGUMENTS))));
     }
-    lines.push(format!("    in {}", plain(&short(about("program"), PROGRAM))));
+    if why.damage.is_none() || !about("program").is_empty() {
+        lines.push(format!("    in {}", plain(&short(about("program"), PROGRAM))));
+    }
     lines.join("\n")
 }
 
@@ -248,11 +292,11 @@ mod tests {
 
     #[test]
     fn a_ticket_says_whose_it_is_which_program_which_calls_and_how_long() {
-        let told = text("anna", &ticket(), None, 720_000);
+        let told = text("anna", &ticket(), &WhyNot::default(), 720_000);
         let expected = "tkt-1  anna  lisp_eval  since 1970-01-01T00:00:00Z (12 min), until 1970-01-01T01:00:00Z\n    \
                         1  crm/put {\"n\": 1}\n    in (put 1)";
         assert_eq!(told, expected);
-        let fields = fields("anna", &ticket(), None, 720_000);
+        let fields = fields("anna", &ticket(), &WhyNot::default(), 720_000);
         assert_eq!((&fields["owner"], &fields["age_s"]), (&json!("anna"), &json!(720)));
         assert_eq!(fields["calls"][0]["args"], json!({"n": 1}));
     }
@@ -272,9 +316,9 @@ mod tests {
     fn a_ticket_that_was_decided_says_so_without_arguments() {
         let decided = Some(json!([[1, {"edit": {"args": {"secret": 7}}}]]));
         let left = ListedTicket { decided, ..ticket() };
-        let told = text("anna", &left, None, 0);
+        let told = text("anna", &left, &WhyNot::default(), 0);
         assert!(told.contains("(decided, waits for the same decision again: call 1: edit)"), "{told}");
-        let told = fields("anna", &left, None, 0);
+        let told = fields("anna", &left, &WhyNot::default(), 0);
         assert_eq!(told["decided"], json!([{"call": 1, "decision": "edit"}]), "{told}");
         assert!(!told.to_string().contains("secret"), "{told}");
         for (gone, expected) in [
@@ -284,12 +328,13 @@ mod tests {
                 "(sealed with the key k1, and s.db.keys is not there: it can only be rejected, unless",
             ),
         ] {
-            let lacks = LackedKey { key: "k1".to_owned(), gone: gone.map(str::to_owned) };
-            let told = text("anna", &left, Some(&lacks), 0);
+            let lacks = Some(LackedKey { key: "k1".to_owned(), gone: gone.map(str::to_owned) });
+            let lacks = WhyNot { lacks, damage: None };
+            let told = text("anna", &left, &lacks, 0);
             assert!(told.contains(expected), "{told}");
-            assert_eq!(fields("anna", &left, Some(&lacks), 0)["lacks_key"], "k1");
+            assert_eq!(fields("anna", &left, &lacks, 0)["lacks_key"], "k1");
         }
-        let told = text("anna", &ListedTicket { busy: true, ..left }, None, 0);
+        let told = text("anna", &ListedTicket { busy: true, ..left }, &WhyNot::default(), 0);
         assert!(told.contains("(decided, going on: call 1: edit)"), "{told}");
     }
 
@@ -298,7 +343,7 @@ mod tests {
         let mut hostile = ticket();
         hostile.about["program"] = "\u{1b}]0;x\u{7}".into();
         hostile.about["pending"][0]["tool"] = "\u{1b}[2J".into();
-        let told = text("\u{9b}anna", &hostile, None, 0);
+        let told = text("\u{9b}anna", &hostile, &WhyNot::default(), 0);
         assert!(!told.chars().any(|c| c.is_control() && c != '\n'), "{told:?}");
     }
 }

@@ -10,6 +10,7 @@ mod backups;
 mod clients;
 mod coding;
 mod command;
+mod damaged;
 mod decided;
 mod doors;
 mod durable;

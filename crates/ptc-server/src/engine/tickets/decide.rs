@@ -29,7 +29,9 @@ use super::parked::{Before, Parked, shown};
 use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
 use super::unchanged::{Unfit, makes_calls};
 use super::unopened::Unopened;
-use super::{Claims, Desk, Head, account, blocking, digest, refused, ruling, scope_of};
+use super::{
+    Claims, Desk, Head, ONLY_REJECTED, UNREADABLE, account, blocking, digest, refused, ruling, scope_of,
+};
 use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
@@ -279,6 +281,14 @@ impl Engine {
             }
             NotTaken::Refused(error) => refused(&error),
             NotTaken::Answer(answer) => *answer,
+            NotTaken::Unopened(unopened) if unopened.is_damaged => {
+                tracing::error!("what is kept of the ticket {id} cannot be read: {}", unopened.why);
+                let answered = answer(Reason::STORE, UNREADABLE, ONLY_REJECTED);
+                match self.made(desk, id, None).await {
+                    Ok(made) => made.tell(answered, Some(ONLY_REJECTED)),
+                    Err(_) => answered,
+                }
+            }
             NotTaken::Unopened(unopened) => self.with_made(desk, id, None, invalid(&unopened.why)).await,
         }
     }
@@ -402,6 +412,9 @@ impl Desk {
         decided: &Decided,
     ) -> Result<(Waiting, Parked), NotTaken> {
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
+        if let Some(damaged) = Unopened::damaged(&waiting) {
+            return Err(NotTaken::Unopened(Box::new(damaged)));
+        }
         let parked = self
             .parked(id, owner, &waiting.sealed)
             .map_err(|why| NotTaken::Unopened(Box::new(Unopened::new(&waiting, why))))?;

@@ -36,6 +36,11 @@ impl Made {
         self.made.is_empty() && self.unknown.is_empty()
     }
 
+    /// Whether there may be more of them.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
     /// Writes it down with a ticket, beside what is sealed: a ticket that is over, or cannot be opened, still tells it.
     pub fn write(&self, about: &mut Json) {
         about[MADE] = json!(self.made);

@@ -48,7 +48,7 @@ pub use self::ruling::in_short as decisions_in_short;
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 pub use self::settle::{Ended, kept};
-pub use self::unopened::{LackingKeys, lacking_key};
+pub use self::unopened::{LackingKeys, lacking_key, rejected_by_operator};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::CallFacts;
 use super::pulse::{SILENT, ToldOnce, in_time};
@@ -472,6 +472,13 @@ fn for_models(approval: Approval) -> Reply {
     Reply { approval: Some(approval), ..envelope::plain(object, false) }
 }
 
+/// What is said of a ticket that is damaged.
+const UNREADABLE: &str = "what is kept of the ticket cannot be read; nothing was changed";
+/// What to do about it.
+const ONLY_REJECTED: &str = "Its program cannot go on. Reject its calls, which ends it; or have whoever runs the server look with \
+                             `ptc store check` and restore a backup. What its calls did before stays, so look at that before you run \
+                             it again.";
+
 /// Why a ticket cannot be used, as an answer.
 fn refused(error: &TicketError) -> Answered {
     let again = "Run the program again to get a new ticket.";
@@ -502,11 +509,7 @@ fn refused(error: &TicketError) -> Answered {
             "Send the request again under the same key, if it has one. Else look first at what waits, and call again only \
              if the change is not there.",
         ),
-        TicketError::Store(StoreError::Damaged { .. }) => (
-            Reason::STORE,
-            "Nobody can decide about it, and it ends with its time. Whoever runs the server can look with `ptc store check` and \
-             restore a backup.",
-        ),
+        TicketError::Store(StoreError::Damaged { .. }) => (Reason::STORE, ONLY_REJECTED),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };
     let message = match error {
@@ -514,9 +517,7 @@ fn refused(error: &TicketError) -> Answered {
         TicketError::Store(StoreError::Unacknowledged { .. }) => {
             "the store did not answer; the change may or may not be kept".to_owned()
         }
-        TicketError::Store(StoreError::Damaged { .. }) => {
-            "what is kept of the ticket cannot be read; nothing was changed".to_owned()
-        }
+        TicketError::Store(StoreError::Damaged { .. }) => UNREADABLE.to_owned(),
         TicketError::Store(_) => "the store cannot be used at the moment; nothing was changed".to_owned(),
         error => error.to_string(),
     };

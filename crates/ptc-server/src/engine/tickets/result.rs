@@ -80,6 +80,9 @@ impl Engine {
     /// The answer about a program that waits under the ticket of this id. Where models decide, they get the ticket once more.
     pub(super) async fn still_waits(&self, caller: &Caller, id: &str, waiting: Waiting) -> Answered {
         let message = match (waiting.busy, &waiting.decided) {
+            (false, _) if waiting.damage().is_some() => {
+                "what is kept of the program cannot be read, so it cannot go on: it can only be rejected"
+            }
             (true, _) => "somebody decided, and the program goes on right now",
             (false, Some(_)) => {
                 "somebody decided, and the server that went on with the program ended: the same must be decided again, or the \

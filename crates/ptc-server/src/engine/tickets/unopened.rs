@@ -1,5 +1,5 @@
-//! Programs that nobody can open any more, because their key is gone. They cannot go on, and would wait for as long as their
-//! tickets live; so whoever they belong to may still reject them, for which nothing of what is sealed is needed.
+//! Programs that nobody can go on with any more, because their key is gone or what is kept of them is damaged. They would wait for
+//! as long as their tickets live; so whoever they belong to may still reject them, for which nothing of what is sealed is needed.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ use super::super::receipt::{Filled, Receipt, RequestClaim};
 use super::super::{Answered, Engine};
 use super::choice::Decided;
 use super::decide::{REJECT_AGAIN, answer};
+use super::made::Made;
 use super::seal::Sealed;
 use super::settle::{kept, rejected};
 use super::{Desk, Keys, account, changing, machine_of, refused};
@@ -79,6 +80,9 @@ impl Desk {
 pub struct Unopened {
     /// Why it cannot.
     pub why: String,
+    /// Whether what is kept of it is damaged, so that it cannot be opened anywhere.
+    pub is_damaged: bool,
+    /// The calls that wait; none if that cannot be read.
     calls: Vec<PendingCall>,
 }
 
@@ -86,10 +90,29 @@ impl Unopened {
     /// Of what waits.
     pub fn new(waiting: &Waiting, why: String) -> Unopened {
         let calls = waiting.about["pending"].as_array().into_iter().flatten().filter_map(call).collect();
-        Unopened { why, calls }
+        Unopened { why, is_damaged: false, calls }
     }
 
-    /// The decisions, if they reject every call that waits.
+    /// Of what waits, if it is damaged.
+    pub fn damaged(waiting: &Waiting) -> Option<Unopened> {
+        let why = waiting.damage()?;
+        Some(Unopened { is_damaged: true, ..Unopened::new(waiting, why) })
+    }
+
+    /// Why its program is over once its calls are rejected.
+    fn because(&self, made: &Made) -> String {
+        let because = match self.is_damaged {
+            true => format!("it could not go on, because {}", self.why),
+            false => format!("it cannot be opened: {}", self.why),
+        };
+        match made.is_partial() {
+            true => format!("{because}; what it had made before is not known either, so look at that"),
+            false => because,
+        }
+    }
+
+    /// The decisions, if they reject every call that waits. Where nobody can read which calls those are, whoever rejects any
+    /// ends the program.
     fn rejections(&self, decided: &Decided) -> Option<Vec<(u64, Decision)>> {
         let of = |call: &PendingCall| {
             let about =
@@ -99,8 +122,18 @@ impl Unopened {
         };
         let rejections: Vec<_> = self.calls.iter().map(of).collect::<Option<_>>()?;
         let all_reject = decided.choices.iter().all(|choice| matches!(choice.decision, Decision::Reject(_)));
-        (all_reject && !rejections.is_empty()).then_some(rejections)
+        (all_reject && !decided.choices.is_empty()).then_some(rejections)
     }
+}
+
+/// What stays with a ticket whose program nobody can go on with, and that whoever runs the servers has rejected: why, and what
+/// they noted.
+pub fn rejected_by_operator(why: &str, note: Option<&str>) -> Json {
+    let noted = note.map(|note| format!(". Whoever runs the server notes: {note}")).unwrap_or_default();
+    kept(&rejected(&format!(
+        "whoever runs the server rejected it, because nobody could go on with it: {why}{noted}. What its calls did before stays; \
+         look at that before you run it again"
+    )))
 }
 
 /// A call that waits, as its owner was shown it: of a server's tool it names both.
@@ -133,7 +166,7 @@ impl Engine {
                 return Some(answer(Reason::STORE, message, REJECT_AGAIN));
             }
         };
-        let answered = made.tell(rejected(&format!("it cannot be opened: {}", unopened.why)), None);
+        let answered = made.tell(rejected(&unopened.because(&made)), None);
         let (tickets, owner, asked, ended) =
             (desk.tickets.clone(), account(caller), id.to_owned(), kept(&answered));
         let kept = request.is_some();
@@ -144,7 +177,10 @@ impl Engine {
         };
         Some(match changing(&desk.tickets, end).await {
             Ok(again) => {
-                let lines = audit::lines(&unopened.calls, &rejections);
+                let lines = match rejections.as_slice() {
+                    [] => vec![audit::all_rejected()],
+                    rejections => audit::lines(&unopened.calls, rejections),
+                };
                 let by = decided.by.name();
                 AuditNote { who: account(caller).to_string(), ticket: id.to_owned(), by, again, lines }
                     .tell(&self.counts);
