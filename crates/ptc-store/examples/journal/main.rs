@@ -33,20 +33,18 @@ fn told() -> Result<(), Box<dyn std::error::Error>> {
     );
     times("written down before it is sent (on the disk)", &mut found.begun);
     times("its answer written down (a note)", &mut found.done);
-    if found.call_bytes > 0 {
-        println!(
-            "{} bytes of file for each call, {} bytes of log at the end",
-            found.call_bytes, found.log_bytes
-        );
-        println!(
-            "{} bytes of file for each request with a key and a reply of {bytes} bytes, without its calls",
-            found.request_bytes
-        );
-        let both = (found.call_bytes + found.request_bytes) * 86_400;
-        println!(
-            "a day of one such request a second with one such call would take {both} bytes until it is forgotten"
-        );
+    println!("{} bytes on disk for each call", found.call_bytes);
+    println!(
+        "{} bytes on disk for each request with a key and a reply of {bytes} bytes, without its calls",
+        found.request_bytes
+    );
+    if found.log_bytes > 0 {
+        println!("{} bytes of log at the end", found.log_bytes);
     }
+    let both = (found.call_bytes + found.request_bytes) * 86_400;
+    println!(
+        "a day of one such request a second with one such call would take {both} bytes until it is forgotten"
+    );
     // There is none where somebody named a place.
     let _ = std::fs::remove_dir_all(own);
     Ok(())

@@ -358,3 +358,23 @@ fn the_keys_of_programs_that_wait_in_a_database_are_looked_for_where_somebody_na
         "{out}{err}"
     );
 }
+
+#[test]
+fn keys_that_a_killed_command_left_are_told_from_those_of_a_store() {
+    let world = planned("left-keys", "one.db");
+    let keys = |name: &str, line: &str| {
+        world.write(name, line);
+        fs::set_permissions(world.folder.join(name), fs::Permissions::from_mode(0o600))
+            .expect("only this user's");
+    };
+    keys("one.db.keys", "its keys");
+    keys("made.db.keys", "others");
+    let backup = || world.run(&["store", "backup", "one.db", "made.db"]);
+    let (code, _, err) = backup();
+    assert!(code == 2 && err.contains("a command that was killed may have left it"), "{err}");
+    fs::remove_file(world.folder.join("made.db.keys")).expect("removed");
+    assert_eq!(backup().0, 0);
+    keys("made.db.keys", "others");
+    let (code, _, err) = backup();
+    assert!(code == 2 && err.contains("is there already") && !err.contains("killed"), "{err}");
+}

@@ -116,12 +116,18 @@ fn read(from: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(keys)
 }
 
+/// What is said of keys without a store.
+const LEFT: &str = ". No store lies beside it: a command that was killed may have left it, and then remove it; if a store was moved \
+                    away, its keys belong to it";
+
 /// Refuses a place where there are other keys than these; the same ones were left by a command that was killed.
 pub fn free(place: &Path, keys: &Path, first: &str) -> anyhow::Result<()> {
-    if place.exists() && !(keys.exists() && read(place)? == read(keys)?) {
-        bail!("{} is there already; {first}", place.display());
+    if !place.exists() || (keys.exists() && read(place)? == read(keys)?) {
+        return Ok(());
     }
-    Ok(())
+    // Beside a store they are its own.
+    let left = if place.with_extension("").exists() { "" } else { LEFT };
+    bail!("{} is there already; {first}{left}", place.display())
 }
 
 /// Copies a file of keys into one that is not there, or has the same keys.
