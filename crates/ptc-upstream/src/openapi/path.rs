@@ -20,9 +20,10 @@ pub fn has_dot_steps(text: &str) -> bool {
     true
 }
 
-/// Some servers leave out what follows a `;` in a step, or blanks and control characters around it.
+/// Some servers leave out what follows a `;` in a step, or blanks and control characters around it, and take what follows a
+/// decoded `?` or `#` for no part of the path.
 fn is_dots(step: &[u8]) -> bool {
-    let step = step.split(|byte| *byte == b';').next().unwrap_or_default();
+    let step = step.split(|byte| matches!(byte, b';' | b'?' | b'#')).next().unwrap_or_default();
     let blank = |byte: &u8| *byte <= b' ';
     let from = step.iter().position(|byte| !blank(byte)).unwrap_or(step.len());
     let to = step.iter().rposition(|byte| !blank(byte)).map_or(from, |last| last + 1);
@@ -68,6 +69,11 @@ mod tests {
             "%25252e%25252e%25252fx",
             "..;/x",
             "..;a=b/x",
+            "..?x",
+            "..#x",
+            "a/..?b",
+            ".%3fx",
+            "..%23",
             "a/ ../b",
             "..%00/x",
             "%c0%ae%c0%ae/x",
@@ -83,9 +89,23 @@ mod tests {
 
     #[test]
     fn names_with_dots_are_names() {
-        for text in
-            ["a", "a.b", "...", ".git", "a..b", "x/y", "100%", "50%25", "v1.2/notes.txt", "a;b", "%zz", ""]
-        {
+        for text in [
+            "a",
+            "a.b",
+            "...",
+            ".git",
+            "a..b",
+            "x/y",
+            "100%",
+            "50%25",
+            "v1.2/notes.txt",
+            "a;b",
+            "%zz",
+            "",
+            "?..",
+            "a?..",
+            "...?x",
+        ] {
             assert!(!has_dot_steps(text), "{text}");
         }
     }
