@@ -23,7 +23,7 @@ use super::clojure::{fitted, quoted};
 use super::marks::Marks;
 use super::sketch::looks_like_data;
 use super::{FIREWALLED, ViewLimits};
-use crate::written::{Datum, LONG, fields, items};
+use crate::written::{Datum, LONG, Outline, Passage, fields, items};
 
 /// Shorter texts would cover too much.
 pub(super) const SHORTEST: usize = 4;
@@ -140,7 +140,13 @@ impl Veil {
     /// The same for the text of one that is long, of which no more is built than what is hidden in it.
     #[must_use]
     pub fn learn_written(&mut self, name: &str, text: &str) -> bool {
-        self.has_room(|veil| veil.walk_written(text, is_hidden_name(name)))
+        let hidden = is_hidden_name(name);
+        // Names that hide have a low line, which may be written as an escape.
+        if !hidden && !text.contains(['_', '\\']) {
+            return true;
+        }
+        let outline = Outline::of(text, LONG);
+        self.has_room(|veil| veil.walk_written(outline.passage(text), hidden))
     }
 
     /// Remembers what another veil covers, and says whether there was room for all of it.
@@ -159,14 +165,20 @@ impl Veil {
         self.marks.lost() == lost
     }
 
-    fn walk_written(&mut self, text: &str, hidden: bool) {
-        let datum = Datum::Written(text);
+    /// Recurses as deep as JSON may nest.
+    fn walk_written(&mut self, passage: Passage<'_>, hidden: bool) {
+        let datum = Datum::Written(passage);
         match datum.kind() {
-            // Names that hide have a low line, which may be written as an escape.
-            _ if !hidden && !text.contains('_') && !text.contains('\\') => {}
-            _ if hidden || text.len() <= LONG => self.walk(&datum.json(), hidden),
-            "list" => items(text).for_each(|item| self.walk_written(item, false)),
-            "map" => fields(text).for_each(|(name, value)| self.walk_written(value, is_hidden_name(&name))),
+            _ if hidden => self.walk(&datum.json(), true),
+            _ if datum.long().is_none() => {
+                if passage.text().contains(['_', '\\']) {
+                    self.walk(&datum.json(), false);
+                }
+            }
+            "list" => items(passage).for_each(|item| self.walk_written(item, false)),
+            "map" => {
+                fields(passage).for_each(|(name, value)| self.walk_written(value, is_hidden_name(&name)));
+            }
             // Of scalars only hidden ones are remembered.
             _ => {}
         }

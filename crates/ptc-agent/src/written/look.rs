@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ptc_lisp::view::{Bounds, View, is_hidden_name};
 
-use super::{Datum, LONG, fields, items, text_parts};
+use super::{Datum, Passage, fields, items, text_parts};
 
 /// A view shows no more values than this, all levels together.
 const NODES: usize = 4_096;
@@ -18,32 +18,29 @@ pub(crate) fn view(datum: Datum<'_>, bounds: &Bounds) -> View {
 
 /// Recurses as deep as the bounds allow.
 fn look(datum: Datum<'_>, bounds: &Bounds, left: &mut usize) -> View {
-    let text = match datum {
-        Datum::Written(text) if text.len() > LONG => text,
-        short => {
-            let items = bounds.items.min(*left);
-            let view = View::of_json(&short.json(), &Bounds { items, ..bounds.clone() });
-            *left = left.saturating_sub(nodes(&view));
-            return view;
-        }
+    let Some(passage) = datum.long() else {
+        let items = bounds.items.min(*left);
+        let view = View::of_json(&datum.json(), &Bounds { items, ..bounds.clone() });
+        *left = left.saturating_sub(nodes(&view));
+        return view;
     };
     *left = left.saturating_sub(1);
     let room = if bounds.depth == 0 { 0 } else { bounds.items.min(*left) };
     let inner = Bounds { depth: bounds.depth.saturating_sub(1), ..bounds.clone() };
     match datum.kind() {
         "string" => {
-            let (text, chars, _) = text_parts(text, bounds.string_chars);
+            let (text, chars, _) = text_parts(passage.text(), bounds.string_chars);
             View::Str { text, chars }
         }
         "list" => {
-            let shown = items(text).take(room).map(|item| look(Datum::Written(item), &inner, left));
-            let (items, total) = (shown.collect(), items(text).count());
+            let shown = items(passage).take(room).map(|item| look(Datum::Written(item), &inner, left));
+            let (items, total) = (shown.collect(), passage.count());
             View::Vector(ptc_lisp::view::Part { items, total, open: false })
         }
         "map" => {
-            let total = fields(text).count();
+            let total = passage.count();
             let taken = if bounds.sorted && total <= SORTED { total } else { room };
-            let mut all: Vec<(Cow<'_, str>, &str)> = fields(text).take(taken).collect();
+            let mut all: Vec<(Cow<'_, str>, Passage<'_>)> = fields(passage).take(taken).collect();
             if bounds.sorted {
                 all.sort_by(|(one, _), (other, _)| one.cmp(other));
             }

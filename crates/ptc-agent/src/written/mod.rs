@@ -1,6 +1,7 @@
 //! Inputs that stay the text they came as. Built of `serde_json`'s values, a table takes about twenty times the bytes of
 //! its text, and the machine that counts it holds it once more; so what is long is read where it is needed, a part at a
-//! time, and straight into the machine.
+//! time, and straight into the machine. Each walk goes over a text once, however deep it is: where its long lists and
+//! objects end is known from when it came in ([`Outline`]).
 //!
 //! | file | what it does |
 //! |---|---|
@@ -23,12 +24,14 @@ use serde_json::{Map, Value as Json};
 
 pub(crate) use check::issues;
 pub(crate) use look::view;
-use scan::weight;
-pub(crate) use scan::{fields, items, text_parts};
+pub(crate) use scan::{Outline, Passage, fields, items, text_parts};
+use scan::{tally, weight};
 
 /// Bytes of a JSON text from which on it is not built as a whole.
 pub(crate) const LONG: usize = 64 << 10;
 
+/// Bytes of the lists and objects that are built of all inputs together.
+const BUILT: usize = 4 * LONG;
 /// Bytes of a list, and characters of a text, that stand for all of it where only its beginning is built.
 const BEGINNING: usize = 4_096;
 /// Fields of an object there.
@@ -44,8 +47,26 @@ pub struct WrittenInputs {
 /// Inputs by name, each as JSON text.
 pub type InputTexts = Vec<(String, Arc<str>)>;
 
-/// The long ones by name.
-type Long = BTreeMap<String, Arc<str>>;
+/// Those by name of which no more than the beginning is built.
+type Long = BTreeMap<String, LongText>;
+
+/// The text of an input with its outline.
+#[derive(Clone, Debug)]
+pub(crate) struct LongText {
+    text: Arc<str>,
+    outline: Outline,
+}
+
+impl LongText {
+    pub fn new(text: Arc<str>) -> LongText {
+        LongText { outline: Outline::of(&text, LONG), text }
+    }
+
+    /// All of it without the blanks around it, as its first character tells what it is.
+    pub fn passage(&self) -> Passage<'_> {
+        self.outline.passage(&self.text)
+    }
+}
 
 /// Why inputs are not taken.
 #[derive(Debug, thiserror::Error)]
@@ -61,14 +82,17 @@ impl WrittenInputs {
     /// Inputs by name, each as JSON text in which no object names a key twice; of two of one name the later one counts.
     pub fn new(fields: impl IntoIterator<Item = (String, Arc<str>)>) -> Result<Self, InputError> {
         let (mut brief, mut long) = (Map::new(), Long::new());
+        let mut left = BUILT;
         for (name, text) in fields {
             if let Err(error) = check_strictly(&text) {
                 return Err(InputError { name, error });
             }
-            brief.insert(name.clone(), beginning(&text));
-            match text.len() > LONG {
-                true => drop(long.insert(name, text)),
-                false => drop(long.remove(&name)),
+            let text = LongText::new(text);
+            let is_built = fits(text.passage(), left);
+            brief.insert(name.clone(), beginning(text.passage(), &mut left));
+            match is_built {
+                true => drop(long.remove(&name)),
+                false => drop(long.insert(name, text)),
             }
         }
         Ok(WrittenInputs { brief: Arc::new(Json::Object(brief)), long: Arc::new(long) })
@@ -78,16 +102,16 @@ impl WrittenInputs {
     pub fn fields(text: &str) -> Result<Option<InputTexts>, serde_json::Error> {
         check_strictly(text)?;
         let is_object = text.trim_ascii_start().starts_with('{');
-        let field = |(name, value): (Cow<'_, str>, &str)| (name.into_owned(), Arc::from(value));
-        Ok(is_object.then(|| fields(text).map(field).collect()))
+        let field = |(name, value): (Cow<'_, str>, Passage<'_>)| (name.into_owned(), Arc::from(value.text()));
+        Ok(is_object.then(|| fields(Passage::alone(text)).map(field).collect()))
     }
 
-    /// Whether any of them is long; others are as well built.
+    /// Whether any of them is not built; the others are as well built.
     pub fn is_long(&self) -> bool {
         !self.long.is_empty()
     }
 
-    /// The inputs by name, with no more than the beginning of long ones.
+    /// The inputs by name, with no more than the beginning of those that are not built.
     pub fn brief(&self) -> &Arc<Json> {
         &self.brief
     }
@@ -99,7 +123,7 @@ impl WrittenInputs {
             let comma = if all.len() > 1 { "," } else { "" };
             let name_text = Json::from(name.as_str());
             match self.long.get(name) {
-                Some(text) => all.extend([comma, &name_text.to_string(), ":", text]),
+                Some(long) => all.extend([comma, &name_text.to_string(), ":", &long.text]),
                 None => all.extend([comma, &name_text.to_string(), ":", &value.to_string()]),
             }
         }
@@ -107,14 +131,14 @@ impl WrittenInputs {
         all
     }
 
-    /// The text of an input, if it is long; without the blanks around it, as its first character tells what it is.
+    /// The text of an input, if it is not built.
     pub(crate) fn long(&self, name: &str) -> Option<&str> {
-        self.long.get(name).map(|text| text.trim_ascii())
+        self.long.get(name).map(|long| long.passage().text())
     }
 
     /// An input of this name, of which this much is known; whole.
     pub(crate) fn datum<'d>(&'d self, name: &str, brief: &'d Json) -> Datum<'d> {
-        self.long(name).map_or(Datum::Built(brief), Datum::Written)
+        self.long.get(name).map_or(Datum::Built(brief), |long| Datum::Written(long.passage()))
     }
 
     /// Whether the beginning of a long input is not enough to know what a placeholder stands for: sections go through all
@@ -123,30 +147,32 @@ impl WrittenInputs {
         place.section || place.path.split('.').try_fold(brief, keys::lookup).is_none()
     }
 
-    /// Puts the whole of what a placeholder names in the place of its beginning.
+    /// Puts the whole of what a placeholder names in the place of its beginning, and nothing of what is around it.
     pub(crate) fn build(&self, brief: &mut Json, place: &Placeholder) {
-        let first = place.path.split('.').next().unwrap_or_default();
-        for (name, text) in self.long.iter().filter(|(name, _)| keys::same(name, first)) {
+        let (first, path) = place.path.split_once('.').unwrap_or((&place.path, ""));
+        for (name, long) in self.long.iter().filter(|(name, _)| keys::same(name, first)) {
             if let Some(value) = brief.get_mut(name) {
-                *value = Datum::Written(text).json().into_owned();
+                put(long.passage(), path, value);
             }
         }
     }
 
     /// What is written down of them beside their beginnings.
     pub(crate) fn parts(&self) -> SavedInputs {
-        SavedInputs(self.long.clone())
+        let texts = self.long.iter().map(|(name, long)| (name.clone(), long.text.clone()));
+        SavedInputs(texts.collect())
     }
 
     /// The inputs that were written down.
     pub(crate) fn of_parts(brief: Arc<Json>, saved: SavedInputs) -> Self {
-        WrittenInputs { brief, long: saved.0 }
+        let long = saved.0.into_iter().map(|(name, text)| (name, LongText::new(text)));
+        WrittenInputs { brief, long: Arc::new(long.collect()) }
     }
 }
 
 /// Long inputs as they are written down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SavedInputs(Arc<Long>);
+pub(crate) struct SavedInputs(BTreeMap<String, Arc<str>>);
 
 impl SavedInputs {
     /// Whether all of them are JSON, which bytes of strangers need not be.
@@ -161,7 +187,7 @@ pub(crate) enum Datum<'d> {
     /// Built.
     Built(&'d Json),
     /// As text.
-    Written(&'d str),
+    Written(Passage<'d>),
 }
 
 impl<'d> Datum<'d> {
@@ -174,7 +200,7 @@ impl<'d> Datum<'d> {
             Datum::Built(Json::String(_)) => "string",
             Datum::Built(Json::Array(_)) => "list",
             Datum::Built(Json::Object(_)) => "map",
-            Datum::Written(text) => match text.bytes().next() {
+            Datum::Written(passage) => match passage.text().bytes().next() {
                 Some(b'n') => "nil",
                 Some(b't' | b'f') => "bool",
                 Some(b'"') => "string",
@@ -189,7 +215,15 @@ impl<'d> Datum<'d> {
     pub fn bytes(self) -> u64 {
         match self {
             Datum::Built(json) => crate::cache::json_bytes(json),
-            Datum::Written(text) => weight(text),
+            Datum::Written(passage) => weight(passage.text()),
+        }
+    }
+
+    /// Its text, if that is too long to be built as a whole.
+    pub fn long(self) -> Option<Passage<'d>> {
+        match self {
+            Datum::Written(passage) if passage.text().len() > LONG => Some(passage),
+            _ => None,
         }
     }
 
@@ -197,33 +231,81 @@ impl<'d> Datum<'d> {
     pub fn json(self) -> Cow<'d, Json> {
         match self {
             Datum::Built(json) => Cow::Borrowed(json),
-            // Texts that are no JSON are refused where they come in.
-            Datum::Written(text) => Cow::Owned(serde_json::from_str(text).unwrap_or_default()),
+            Datum::Written(passage) => {
+                tally::built(passage.text());
+                // Texts that are no JSON are refused where they come in.
+                Cow::Owned(serde_json::from_str(passage.text()).unwrap_or_default())
+            }
         }
     }
 }
 
-/// A value with no more than the beginning of what is long in it.
-fn beginning(text: &str) -> Json {
-    let datum = Datum::Written(text.trim_ascii());
+/// Whether all of a value is built where so many bytes are left. Scalars take no more room than their texts.
+fn fits(passage: Passage<'_>, left: usize) -> bool {
+    let is_scalar = !passage.text().starts_with(['[', '{']);
+    passage.text().len() <= LONG && (is_scalar || passage.text().len() <= left)
+}
+
+/// A value with no more than the beginning of what is long in it, and with no more parts than are left.
+fn beginning(passage: Passage<'_>, left: &mut usize) -> Json {
+    let datum = Datum::Written(passage);
     match datum.kind() {
-        _ if text.len() <= LONG => datum.json().into_owned(),
-        "string" => text_parts(text, BEGINNING).0.into(),
-        "list" => {
-            let mut left = BEGINNING;
-            let first = items(text).take_while(|item| {
-                let is_taken = left > 0;
-                left = left.saturating_sub(item.len());
-                is_taken
-            });
-            first.map(beginning).collect()
+        "string" if !fits(passage, *left) => {
+            *left = left.saturating_sub(BEGINNING);
+            text_parts(passage.text(), BEGINNING).0.into()
         }
-        "map" => {
-            let first = fields(text).take(FIELDS);
-            Json::Object(first.map(|(name, value)| (name.into_owned(), beginning(value))).collect())
+        "list" if !fits(passage, *left) => {
+            let (mut list, mut room) = (Vec::new(), BEGINNING);
+            for item in items(passage) {
+                if room == 0 || *left == 0 {
+                    break;
+                }
+                room = room.saturating_sub(item.text().len());
+                list.push(beginning(item, left));
+            }
+            list.into()
         }
-        _ => datum.json().into_owned(),
+        "map" if !fits(passage, *left) => {
+            let mut map = Map::new();
+            for (name, value) in fields(passage).take(FIELDS) {
+                if *left == 0 {
+                    break;
+                }
+                *left = left.saturating_sub(name.len());
+                map.insert(name.into_owned(), beginning(value, left));
+            }
+            Json::Object(map)
+        }
+        _ => {
+            *left = left.saturating_sub(passage.text().len());
+            datum.json().into_owned()
+        }
     }
+}
+
+/// Puts what a path leads to in a text into what is built of that.
+fn put(passage: Passage<'_>, path: &str, place: &mut Json) {
+    let (name, path) = path.split_once('.').unwrap_or((path, ""));
+    match place {
+        _ if name.is_empty() => *place = Datum::Written(passage).json().into_owned(),
+        Json::Object(built) => {
+            if let Some((name, value)) = field(passage, name) {
+                put(value, path, built.entry(name.into_owned()).or_insert_with(|| stub(value)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a path goes on from where nothing is built yet.
+fn stub(passage: Passage<'_>) -> Json {
+    if passage.text().starts_with('{') { Json::Object(Map::new()) } else { Json::Null }
+}
+
+/// The field of this name, in the spelling that [`keys::lookup`] finds.
+fn field<'t>(passage: Passage<'t>, name: &str) -> Option<(Cow<'t, str>, Passage<'t>)> {
+    let spelt = |other: &str| (other != name, other.contains('-'));
+    fields(passage).filter(|(other, _)| keys::same(other, name)).min_by_key(|(other, _)| spelt(other))
 }
 
 #[cfg(test)]

@@ -2,13 +2,59 @@
 
 use std::borrow::Cow;
 
-pub(crate) use parts::items;
+pub(crate) use parts::{Outline, Passage};
 use ptc_lisp::json::parts;
 
+/// The items of a list.
+pub(crate) fn items(passage: Passage<'_>) -> impl Iterator<Item = Passage<'_>> {
+    passage.items().inspect(|item| tally::read_over(*item))
+}
+
 /// The fields of an object.
-pub(crate) fn fields(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+pub(crate) fn fields(passage: Passage<'_>) -> impl Iterator<Item = (Cow<'_, str>, Passage<'_>)> {
+    let fields = passage.fields().inspect(|(_, value)| tally::read_over(*value));
     // Names that cannot be read are refused where a text comes in.
-    parts::fields(text).map(|(name, value)| (parts::name(name).unwrap_or_default(), value))
+    fields.map(|(name, value)| (parts::name(name).unwrap_or_default(), value))
+}
+
+/// What walks cost is counted in tests.
+#[cfg(not(test))]
+pub(super) mod tally {
+    use super::Passage;
+
+    /// A part was found, which the walk had to read over unless its end was known.
+    pub fn read_over(_: Passage<'_>) {}
+
+    /// A value was built of a text.
+    pub fn built(_: &str) {}
+}
+
+#[cfg(test)]
+pub(super) mod tally {
+    use std::cell::Cell;
+
+    use super::Passage;
+
+    thread_local! {
+        static READ: Cell<usize> = const { Cell::new(0) };
+        static BUILT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub fn read_over(part: Passage<'_>) {
+        READ.set(READ.get() + if part.is_outlined() { 1 } else { part.text().len() });
+    }
+
+    pub fn built(text: &str) {
+        BUILT.set(BUILT.get() + text.len());
+    }
+
+    /// How many bytes a walk read over, and of how many it built values.
+    pub fn of(walk: impl FnOnce()) -> (usize, usize) {
+        READ.set(0);
+        BUILT.set(0);
+        walk();
+        (READ.get(), BUILT.get())
+    }
 }
 
 /// So many characters of a string, with how many characters and bytes all of it has.

@@ -1,5 +1,7 @@
 //! Texts against the same values built: nobody can tell from what is looked at which of them it was.
 
+use std::collections::BTreeSet;
+
 use ptc_lisp::view::{Bounds, View};
 use ptc_signature::{Mode, Signature};
 use serde_json::json;
@@ -44,8 +46,8 @@ fn sketches_and_views_of_texts_are_those_of_the_values() {
     let bounds = |sorted| Bounds { items: 20, string_chars: 30, depth: 4, sorted, ..Bounds::default() };
     for json in inputs() {
         for text in [json.to_string(), spread(&json)] {
-            let text = text.trim();
-            let (built, written) = (Datum::Built(&json), Datum::Written(text));
+            let (built, text) = (Datum::Built(&json), LongText::new(text.into()));
+            let (written, text) = (Datum::Written(text.passage()), text.passage().text());
             for firewall in [true, false] {
                 assert_eq!(
                     Sketch::of(written, firewall, 4_096),
@@ -72,11 +74,14 @@ proptest::proptest! {
     fn parts_of_texts_are_the_parts_of_the_values(json in any_json()) {
         let text = spread(&json);
         let text = text.trim();
+        let passage = Passage::alone(text);
         let read = |text: &str| serde_json::from_str::<Json>(text).expect("JSON");
         match &json {
-            Json::Array(all) => assert_eq!(&items(text).map(read).collect::<Vec<_>>(), all),
+            Json::Array(all) => {
+                assert_eq!(&items(passage).map(|item| read(item.text())).collect::<Vec<_>>(), all)
+            }
             Json::Object(all) => {
-                let found = fields(text).map(|(name, value)| (name.into_owned(), read(value)));
+                let found = fields(passage).map(|(name, value)| (name.into_owned(), read(value.text())));
                 assert_eq!(&found.collect::<Map<_, _>>(), all);
             }
             Json::String(all) => {
@@ -127,6 +132,9 @@ fn texts_are_held_to_signatures_as_values_are() {
         "{_rows [:int]}",
         "[:int]?",
         ":map<:string, {id :int}>",
+        ":map[:string {id :int}]",
+        ":int|[{id :int}]",
+        "[{id :int}]|:map[:keyword :map]",
         "{more [:int]}!",
     ];
     let mut checked = 0;
@@ -138,8 +146,10 @@ fn texts_are_held_to_signatures_as_values_are() {
                 let context = json!({"in": value, "spare": value});
                 let expected =
                     signature.validate_input(&context, mode).err().map(|it| it.errors).unwrap_or_default();
-                let whole = value.to_string();
-                let parts = ["in", "spare"].map(|name| (Cow::Borrowed(name), Datum::Written(&whole)));
+                let whole = LongText::new(value.to_string().into());
+                let parts =
+                    ["in", "spare"].map(|name| (Cow::Borrowed(name), Datum::Written(whole.passage())));
+                let whole = whole.passage().text();
                 let found = issues(&signature.input, parts.into_iter(), mode);
                 if expected.len() > 100 {
                     // Which of them are listed is open.
@@ -191,4 +201,117 @@ fn blanks_around_a_long_input_do_not_change_what_it_is() {
         let datum = inputs.datum("x", &brief);
         assert_eq!((datum.kind(), &*datum.json()), (Datum::Built(&json).kind(), &json));
     }
+}
+
+/// Inputs that are hard on walks: many fields of a middling size, depth, breadth, and both.
+fn hard() -> Vec<(&'static str, String)> {
+    let ones = |count: usize| format!("[{}1]", "1,".repeat(count));
+    let within = |depth: usize, text: &str| format!("{}{text}{}", "[".repeat(depth), "]".repeat(depth));
+    let fields = |count: usize, value: &str| {
+        let all: Vec<String> = (0..count).map(|at| format!("\"k{at}\":{value}")).collect();
+        format!("{{{}}}", all.join(","))
+    };
+    let chain = (0..100).fold(ones(1_000), |inner, _| format!("{{\"a\":{},\"b\":{inner}}}", ones(2_000)));
+    vec![
+        ("fields", fields(20, &ones(30_000))),
+        ("fields of fields", fields(4, &fields(6, &ones(30_000)))),
+        ("deep", within(110, &ones(200_000))),
+        ("deep and broad", fields(8, &within(100, &ones(40_000)))),
+        ("a chain", chain),
+        ("hidden", fields(3, &fields(3, &format!("{{\"_k\":1,\"r\":{}}}", within(90, &ones(40_000)))))),
+        ("rows", format!("[{}]", vec![fields(3, &ones(400)); 800].join(","))),
+        ("small fields", fields(30_000, "1")),
+    ]
+}
+
+#[test]
+fn no_walk_reads_a_text_for_each_of_its_levels_or_builds_more_than_it_may() {
+    let bounds = Bounds { items: 20, string_chars: 30, depth: 64, sorted: true, ..Bounds::default() };
+    for (name, text) in hard() {
+        let (length, long) = (text.len(), LongText::new(text.as_str().into()));
+        let datum = Datum::Written(long.passage());
+        let (read, built) = tally::of(|| drop(beginning(long.passage(), &mut { BUILT })));
+        assert!(
+            read <= 2 * length && built <= BUILT + LONG,
+            "beginning of {name}: {read} {built} of {length}"
+        );
+        let (read, built) = tally::of(|| drop(Sketch::of(datum, true, 4_096)));
+        assert!(read <= 8 * length && built <= 3 * length, "sketch of {name}: {read} {built} of {length}");
+        let (read, built) = tally::of(|| drop(view(datum, &bounds)));
+        assert!(read <= 2 * length && built <= length, "view of {name}: {read} {built} of {length}");
+        let (read, built) = tally::of(|| drop(crate::render::Veil::default().learn_written("x", &text)));
+        assert!(read <= 2 * length && built <= length, "veil of {name}: {read} {built} of {length}");
+        for ty in [
+            "[{id :int}]",
+            "{k0 :any}!",
+            "{k0 [[:string]], a [:int], b {b {b :int}}}",
+            ":map[:string [:int]]",
+        ] {
+            let Ok(signature) = Signature::parse(&format!("(in {ty}) -> :any")) else { continue };
+            let inputs = || [(Cow::Borrowed("in"), datum)].into_iter();
+            let (read, built) = tally::of(|| drop(issues(&signature.input, inputs(), Mode::Enabled)));
+            assert!(read <= 4 * length && built <= length, "{ty} of {name}: {read} {built} of {length}");
+        }
+    }
+}
+
+#[test]
+fn what_is_of_another_kind_is_told_without_being_built() {
+    for (name, text) in hard() {
+        let long = LongText::new(text.as_str().into());
+        let value: Json = serde_json::from_str(&text).expect("JSON");
+        for ty in [
+            ":int",
+            ":string",
+            ":bool?",
+            "{a :int}",
+            "[{id :int}]",
+            ":map",
+            "[:int]|[:string]",
+            ":int|[:map]|:nil",
+        ] {
+            let signature = Signature::parse(&format!("(in {ty}, _in {ty}) -> :any")).expect("a signature");
+            let mut found = Vec::new();
+            let inputs = || ["in", "_in"].map(|name| (Cow::Borrowed(name), Datum::Written(long.passage())));
+            let (_, built) =
+                tally::of(|| found = issues(&signature.input, inputs().into_iter(), Mode::Enabled));
+            let inputs = json!({"in": value, "_in": value});
+            let expected = signature.validate_input(&inputs, Mode::Enabled).err();
+            let expected = expected.map(|rejection| rejection.errors).unwrap_or_default();
+            let told = |issues: &[ptc_signature::Issue]| -> BTreeSet<String> {
+                issues.iter().map(ptc_signature::Issue::to_string).collect()
+            };
+            if expected.len() <= 100 {
+                assert_eq!(told(&found), told(&expected), "{ty} {name}");
+            }
+            let is_map = text.starts_with('{');
+            let is_wrong = match ty {
+                ":int" | ":string" | ":bool?" => true,
+                "{a :int}" | ":map" => !is_map,
+                "[{id :int}]" | "[:int]|[:string]" => is_map,
+                _ => false,
+            };
+            assert!(built == 0 || !is_wrong, "{ty} {name}: {built}");
+        }
+    }
+}
+
+#[test]
+fn what_is_built_of_all_inputs_together_is_bounded_and_none_of_them_is_lost() {
+    let many: Vec<(String, Arc<str>)> =
+        (0..100).map(|at| (format!("k{at}"), format!("[{}{at}]", "1,".repeat(20_000)).into())).collect();
+    let mut written = None;
+    let (_, built) = tally::of(|| written = WrittenInputs::new(many.clone()).ok());
+    let written = written.expect("JSON");
+    assert!(built <= BUILT + LONG && written.is_long(), "{built}");
+    let all: Vec<String> = many.iter().map(|(name, text)| format!("\"{name}\":{text}")).collect();
+    assert_eq!(written.text(), format!("{{{}}}", all.join(",")));
+    // Of a map that is long as much is built, and what a mission names in the rest of it is found.
+    let whole = WrittenInputs::new([("x".to_owned(), Arc::from(written.text()))]).expect("JSON");
+    let mut brief = Json::clone(whole.brief());
+    let place = Placeholder { path: "x.k77".to_owned(), section: false };
+    assert!(brief.to_string().len() <= BUILT + LONG && whole.stands_for_less(&brief, &place));
+    let (_, built) = tally::of(|| whole.build(&mut brief, &place));
+    assert!(built <= LONG && !whole.stands_for_less(&brief, &place), "{built}");
+    assert_eq!(brief["x"]["k77"][20_000], 77);
 }

@@ -11,10 +11,10 @@ use super::FIREWALLED;
 use super::keys::are_data;
 use super::numbers::{grouped, range, share};
 use super::record::{FieldKey, INLINE, KEYS, NAMED, Record};
-use super::rows::{FieldRow, Rows};
+use super::rows::Rows;
 use super::texts::Texts;
 use crate::hash::fnv;
-use crate::written::{Datum, LONG, text_parts};
+use crate::written::{Datum, text_parts};
 
 /// Items of a list that are looked at: some from all over it.
 const ROWS: usize = 1_000;
@@ -144,30 +144,24 @@ impl Column {
         if looks.left == 0 {
             return;
         }
-        if let Datum::Written(text) = datum
-            && text.len() <= LONG
-        {
+        if let (Datum::Written(_), None) = (datum, datum.long()) {
             return self.note(Datum::Built(&datum.json()), looks, depth);
         }
         looks.left -= 1;
         match datum.kind() {
             "list" => self.note_items(Rows(datum), looks, depth),
-            "map" => self.note_fields(&Rows(datum).fields(), looks, depth),
+            "map" => self.note_fields(Rows(datum), looks, depth),
             _ => self.note_alone(datum),
         }
     }
 
     /// Takes in a scalar.
     fn note_alone(&mut self, datum: Datum<'_>) {
-        match datum {
-            Datum::Written(text) if text.len() > LONG => {
-                let (beginning, chars, bytes) = text_parts(text, LOOKED_AT);
-                self.begin("string");
-                self.texts.note(&beginning, if bytes > MEASURED { bytes } else { chars });
-                self.differs(text.as_bytes());
-            }
-            short => self.note_scalar(&short.json()),
-        }
+        let Some(passage) = datum.long() else { return self.note_scalar(&datum.json()) };
+        let (beginning, chars, bytes) = text_parts(passage.text(), LOOKED_AT);
+        self.begin("string");
+        self.texts.note(&beginning, if bytes > MEASURED { bytes } else { chars });
+        self.differs(passage.text().as_bytes());
     }
 
     fn note_scalar(&mut self, json: &Json) {
@@ -223,9 +217,10 @@ impl Column {
         looks.lists -= 1;
     }
 
-    fn note_fields(&mut self, fields: &[FieldRow<'_>], looks: &mut LookBudget, depth: usize) {
+    fn note_fields(&mut self, rows: Rows<'_>, looks: &mut LookBudget, depth: usize) {
+        let count = rows.count();
         // A row that is looked at in part would say that others lack what it has.
-        if looks.left < fields.len().min(KEYS) {
+        if looks.left < count.min(KEYS) {
             looks.left = 0;
             return;
         }
@@ -233,30 +228,27 @@ impl Column {
         if depth >= DEEPEST {
             return;
         }
-        let first = fields.first().map(|(_, value)| value.kind());
-        let alike = || fields.iter().all(|(_, value)| Some(value.kind()) == first);
-        let data = || are_data(fields.iter().map(|(key, _)| &**key));
-        if looks.lists == 0 && ((fields.len() > NAMED && alike()) || data()) {
+        if looks.lists == 0 && (count > NAMED && rows.are_alike() || rows.have_data_for_keys()) {
             let dictionary = self.dictionary.get_or_insert_default();
-            dictionary.total += fields.len();
-            for (key, value) in fields.iter().take(ROWS) {
+            dictionary.total += count;
+            for (key, value) in rows.fields().take(ROWS) {
                 dictionary.looked += 1;
-                dictionary.keys.note(beginning(key).0, key.chars().count());
-                match looks.firewall && is_hidden_name(key) {
+                dictionary.keys.note(beginning(&key).0, key.chars().count());
+                match looks.firewall && is_hidden_name(&key) {
                     true => dictionary.values.begin(FIREWALLED),
-                    false => dictionary.values.note_always(*value, looks, depth + LEVEL),
+                    false => dictionary.values.note_always(value, looks, depth + LEVEL),
                 }
             }
             return;
         }
         let record = self.record.get_or_insert_default();
         record.maps += 1;
-        let deeper = depth + level(fields.len());
-        for (key, value) in fields {
-            let Some(column) = record.field(FieldKey::of_json(key)) else { return };
-            match looks.firewall && is_hidden_name(key) {
+        let deeper = depth + level(count);
+        for (key, value) in rows.fields() {
+            let Some(column) = record.field(FieldKey::of_json(&key)) else { return };
+            match looks.firewall && is_hidden_name(&key) {
                 true => column.begin(FIREWALLED),
-                false => column.note_always(*value, looks, deeper),
+                false => column.note_always(value, looks, deeper),
             }
         }
     }

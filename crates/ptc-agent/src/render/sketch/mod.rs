@@ -32,7 +32,7 @@ use record::FIELDS;
 
 use super::FIREWALLED;
 use super::clojure::{atom, quoted};
-use crate::written::{Datum, LONG};
+use crate::written::Datum;
 
 /// Texts and names that are shorter than this many bytes may stand for themselves where they are all of a value: they
 /// are what somebody set, not a row of anything.
@@ -63,8 +63,9 @@ impl Sketch {
     pub fn of(datum: Datum<'_>, firewall: bool, most: usize) -> Sketch {
         let short = match datum {
             Datum::Built(json) => short_json(json),
-            Datum::Written(text) if text.len() > LONG => None,
-            Datum::Written(_) => short_json(&datum.json()),
+            Datum::Written(_) => {
+                datum.long().is_none().then(|| datum.json()).and_then(|json| short_json(&json))
+            }
         };
         match short {
             Some(line) => Sketch { line, ..Sketch::default() },

@@ -130,19 +130,19 @@ impl Record {
     pub fn note_rest(&mut self, rows: Rows<'_>, looks: &mut LookBudget, depth: usize) {
         let known = self.fields.len();
         let (mut left, mut maps) = (ALL_KEYS, 0);
-        for fields in rows.items().filter(|row| row.kind() == "map").map(|row| Rows(row).fields()) {
-            let Some(room) = left.checked_sub(fields.len().max(1)) else { break };
+        for row in rows.items().filter(|row| row.kind() == "map").map(Rows) {
+            let Some(room) = left.checked_sub(row.count().max(1)) else { break };
             left = room;
             maps += 1;
-            for (name, value) in &fields {
-                let key = FieldKey::of_json(name);
+            for (name, value) in row.fields() {
+                let key = FieldKey::of_json(&name);
                 if self.places.get(&key).is_some_and(|at| *at < known) {
                     continue;
                 }
                 let Some(column) = self.field(key) else { break };
-                match looks.firewall && is_hidden_name(name) {
+                match looks.firewall && is_hidden_name(&name) {
                     true => column.begin(FIREWALLED),
-                    false => column.note_always(*value, looks, depth),
+                    false => column.note_always(value, looks, depth),
                 }
             }
         }
