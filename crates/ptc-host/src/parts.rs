@@ -16,8 +16,8 @@ pub fn fields(text: &str, most: usize) -> Result<Vec<(String, &str)>, serde_json
 }
 
 /// The items of a JSON list as texts.
-pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
-    Ok(parts::items(begins(text, '[')?).collect())
+pub fn items(text: &str) -> Result<impl Iterator<Item = &str>, serde_json::Error> {
+    Ok(parts::items(begins(text, '[')?))
 }
 
 /// The same text, if it is JSON that begins so.
@@ -79,6 +79,14 @@ pub struct Extent {
     pub values: usize,
     /// How deep they nest.
     pub depth: usize,
+}
+
+/// What a value of a JSON text takes while it is decoded, with the list that grows around it.
+const VALUE_BYTES: usize = 128;
+
+/// How many values a JSON text may have that is decoded for a program with so much memory.
+pub fn values_within(memory_bytes: usize) -> usize {
+    memory_bytes / VALUE_BYTES
 }
 
 /// How much is inside of a JSON text. Values are told by what separates them, so nothing is built.
@@ -144,11 +152,9 @@ mod tests {
         let found = fields(text, 9).expect("it is an object");
         assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text)));
         assert_eq!(fields(text, 1).expect("it is an object").len(), 2);
-        assert_eq!(items(r#"[ 1 ,[2, 3],"a,b" , {} ]"#).expect("a list"), ["1", "[2, 3]", r#""a,b""#, "{}"]);
-        assert_eq!(
-            (items(" [ ] ").expect("a list").len(), fields("{}", 1).expect("an object").len()),
-            (0, 0)
-        );
+        let list = |text| items(text).expect("a list").collect::<Vec<_>>();
+        assert_eq!(list(r#"[ 1 ,[2, 3],"a,b" , {} ]"#), ["1", "[2, 3]", r#""a,b""#, "{}"]);
+        assert_eq!((list(" [ ] ").len(), fields("{}", 1).expect("an object").len()), (0, 0));
         for wrong in ["", "{", "[1,]", "1", r#"{"a":}"#, r#"{"a":1}}"#] {
             assert!(fields(wrong, 9).is_err() && items(wrong).is_err(), "{wrong}");
         }

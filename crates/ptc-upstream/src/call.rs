@@ -143,7 +143,13 @@ pub const DEEPEST: usize = 127;
 /// Sees that an answer does not have more than `most` values, which would take many times the bytes of their text, and that it
 /// does not nest deeper than can be decoded.
 pub fn fits(json: &[u8], most: usize) -> Result<(), Fault> {
+    fits_beside(json, 0, most).map(drop)
+}
+
+/// The same beside other parts of the answer that have so many; gives how many they have together.
+fn fits_beside(json: &[u8], others: usize, most: usize) -> Result<usize, Fault> {
     let Extent { values, depth } = ptc_host::parts::extent(json);
+    let values = values + others;
     let (reason, message) = if values > most {
         let message = format!(
             "the answer has {values} values, more than the {most} that the memory of the program allows; \
@@ -156,7 +162,7 @@ pub fn fits(json: &[u8], most: usize) -> Result<(), Fault> {
         );
         (Reason::UpstreamError, message)
     } else {
-        return Ok(());
+        return Ok(values);
     };
     Err(Fault { bytes: Some(json.len()), ..Fault::new(reason, message) })
 }
@@ -174,7 +180,7 @@ pub fn unwrapped(structured: Json) -> Json {
 /// What a program gets of an answer: structured content, else its content. One block is that block, a text as JSON if it is
 /// JSON; several are a vector of them, so that nothing a server says is lost. Servers without structured content send a list
 /// as one text per item, so texts there are read as JSON if each of them is JSON. A server that says that the tool failed is
-/// believed, whatever else it sends. Texts with more than `most` values in them are not read.
+/// believed, whatever else it sends. Texts that have more than `most` values together are not read.
 pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault> {
     if payload.is_error {
         let said = payload.content.iter().map(said).collect::<Vec<_>>().join("\n");
@@ -188,10 +194,11 @@ pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault>
     if let Some(structured) = payload.structured {
         return Ok((structured, ValueKind::Json));
     }
+    let mut values = 0;
     let read = payload
         .texts()
         .into_iter()
-        .map(|text| parsed(text, most))
+        .map(|text| parsed(text, &mut values, most))
         .collect::<Result<Option<Vec<Json>>, Fault>>()?;
     let is_json = read.is_some();
     let mut read = read.into_iter().flatten();
@@ -210,16 +217,19 @@ pub fn select(payload: Payload, most: usize) -> Result<(Json, ValueKind), Fault>
     })
 }
 
-/// The value of a text that is JSON. A text of digits that would be rounded is a text; a document with such a number is
-/// refused.
-fn parsed(text: &str, most: usize) -> Result<Option<Json>, Fault> {
-    if let Err(fault) = fits(text.as_bytes(), most) {
+/// The value of a text that is JSON, beside others with so many values. A text of digits that would be rounded is a text; a
+/// document with such a number is refused.
+fn parsed(text: &str, values: &mut usize, most: usize) -> Result<Option<Json>, Fault> {
+    *values = match fits_beside(text.as_bytes(), *values, most) {
+        Ok(values) => values,
         // A text that begins like a list and is none stays a text, however many commas are in it. So does one that is nested
-        // too deep, which the program can read itself.
-        let is_large =
-            fault.reason == Reason::ResponseTooLarge && serde_json::from_str::<IgnoredAny>(text).is_ok();
-        return if is_large { Err(fault) } else { Ok(None) };
-    }
+        // too deep, which the program can read itself. One that stays a text leaves the others unread.
+        Err(fault) => {
+            let is_large =
+                fault.reason == Reason::ResponseTooLarge && serde_json::from_str::<IgnoredAny>(text).is_ok();
+            return if is_large { Err(fault) } else { Ok(None) };
+        }
+    };
     match serde_json::from_str(text) {
         Ok(Json::Number(_)) if exact(text).is_err() => Ok(None),
         Ok(value) => exact(text).map(|()| Some(value)),
@@ -313,6 +323,12 @@ mod tests {
             Some((json!(deep), ValueKind::Text)),
             "a text that is nested too deep stays a text"
         );
+        let two = |last: &str| {
+            let texts = ["[1, 2]", last].map(|text| Block::Text(text.to_owned()));
+            super::select(Payload { content: texts.to_vec(), ..Payload::default() }, 3)
+        };
+        assert_eq!(two("[3]").ok(), Some((json!([[1, 2], [3]]), ValueKind::Json)));
+        assert_eq!(two("[3, 4]").expect_err("too many together").reason, Reason::ResponseTooLarge);
         let prose = "[1] a, b, c, d, e";
         assert_eq!(select(prose).ok(), Some((json!(prose), ValueKind::Text)));
     }

@@ -204,6 +204,11 @@ impl std::fmt::Display for Reason {
     }
 }
 
+/// Most values of what an upstream sends and no program called for: what it says about itself, its list of tools with all
+/// pages together, notifications, and requests of its own. They take what would be too much memory for several of them at
+/// once, whatever the bytes of their text.
+pub const UNCALLED_VALUES: usize = 100_000;
+
 /// What a call or listing may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {

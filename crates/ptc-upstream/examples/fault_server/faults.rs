@@ -113,7 +113,7 @@ impl Server {
             (None, Some("2025-06-18" | "2025-11-25")) => asked.unwrap_or_default(),
             _ => "2025-11-25",
         };
-        vec![Out::Message(match initialize {
+        let mut greeting = match initialize {
             true => json!({"id": id, "result": {
                 "protocolVersion": version, "serverInfo": info, "instructions": "Handle with care.",
                 "capabilities": {"tools": {"listChanged": true}}}}),
@@ -121,7 +121,11 @@ impl Server {
                 "resultType": "complete", "supportedVersions": ["2026-07-28"], "serverInfo": info,
                 "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0, "cacheScope": "private",
                 "_meta": {"io.modelcontextprotocol/serverInfo": info}}}),
-        })]
+        };
+        if self.has("--much-in-greeting") {
+            greeting["result"]["_meta"]["much"] = much();
+        }
+        vec![Out::Message(greeting)]
     }
 
     fn list(&self, id: &Json, cursor: Option<&str>) -> Out {
@@ -181,6 +185,9 @@ impl Server {
             tools.push(json!({"name": "typo", "inputSchema": {"type": "object", "properties": {"n": {"type": "int"}}, "required": ["m"]}}));
             tools.push(json!({"name": "listed", "inputSchema": {"type": "array"}}));
         }
+        if self.has("--much-in-list") {
+            tools[1]["inputSchema"]["x"] = much();
+        }
         if self.has("--pages") {
             let next = (page + 1 < tools.len()).then(|| (page + 1).to_string());
             return result(json!({"tools": [tools[page]], "nextCursor": next}));
@@ -232,6 +239,16 @@ impl Server {
                 ),
                 text("after all that".to_owned()),
             ],
+            "much" => {
+                let params = json!({"level": "info", "data": much()});
+                let said = Out::Message(json!({"method": "notifications/message", "params": params}));
+                let asked = json!({"id": "much", "method": "ping", "params": {"_meta": {"much": much()}}});
+                vec![said.clone(), said, Out::Message(asked), text("after all that".to_owned())]
+            }
+            "much_error" => {
+                let error = json!({"code": -7, "message": "out of stock", "data": much()});
+                vec![Out::Message(json!({"id": id, "error": error}))]
+            }
             "elicit" => {
                 let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
                 let asked = json!({"mode": "form", "message": "Who is it?", "requestedSchema": schema});
@@ -315,6 +332,11 @@ impl Server {
             _ => vec![refusal(id, -32602, &format!("unknown tool {tool}"))],
         }
     }
+}
+
+/// A list of more values than are read of what no program called for.
+fn much() -> Json {
+    vec![0; 100_000].into()
 }
 
 /// The secret that the server was given.

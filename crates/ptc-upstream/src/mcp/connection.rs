@@ -18,7 +18,7 @@ use rmcp::{ClientHandler, RoleClient};
 use tokio_util::sync::CancellationToken;
 
 use super::http::{HttpClient, Resume};
-use super::inbox::{Inbox, Slot, Ticket};
+use super::inbox::{Inbox, Slot, Ticket, UNREAD};
 use super::legacy::SseTransport;
 use super::process::Process;
 use super::stdio::StdioTransport;
@@ -144,7 +144,7 @@ impl Connection {
         ear: Ear,
     ) -> Result<Connection, Fault> {
         let (process, pipes) = Process::spawn(upstream, stdio, secrets)?;
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Inbox::of(&upstream.name);
         let cap = upstream.max_response_bytes;
         let transport = StdioTransport::new(pipes, inbox.clone(), cap, &process);
         let served = serve_client_with_lifecycle(ear, transport, handshake.lifecycle());
@@ -194,7 +194,7 @@ impl Connection {
         let headers = secrets
             .headers(&http.endpoint)
             .map_err(|fault| Fault::new(Reason::UpstreamUnavailable, fault))?;
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Inbox::of(&upstream.name);
         let cap = upstream.max_response_bytes;
         let client = HttpClient::new(wire::client(&http.endpoint)?, headers, inbox.clone(), cap);
         let mut settings = StreamableHttpClientTransportConfig::with_uri(http.endpoint.url.as_str())
@@ -226,7 +226,7 @@ impl Connection {
         let headers = secrets
             .headers(&http.endpoint)
             .map_err(|fault| Fault::new(Reason::UpstreamUnavailable, fault))?;
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Inbox::of(&upstream.name);
         let cap = upstream.max_response_bytes;
         let client = wire::client(&http.endpoint)?;
         let served = async {
@@ -469,6 +469,10 @@ pub fn late(timeout: Duration) -> Fault {
 
 fn refused(error: &ClientInitializeError) -> Fault {
     let message = match error {
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            let [new, old] = [discover, fallback].map(|error| refused(error));
+            return if new.message.contains(UNREAD) { new } else { old };
+        }
         ClientInitializeError::JsonRpcError(error) => format!("handshake refused: {}", error.message),
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();

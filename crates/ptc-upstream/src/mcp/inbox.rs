@@ -1,17 +1,21 @@
 //! Answers, kept as they came. A request carries a [`Slot`]; when its answer arrives, the text of its result is
 //! put there undecoded, after its size was looked at, and rmcp only learns that the request was answered. So
-//! no answer is larger than its own call allows, and none is lost to a shape that rmcp does not know.
+//! no answer is larger than its own call allows, and none is lost to a shape that rmcp does not know. What rmcp decodes
+//! itself has few values, which are counted before: no message takes many times its bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_host::parts;
 use rmcp::model::{
-    ClientJsonRpcMessage, ErrorData, GetExtensions as _, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, CustomRequest, ErrorCode, ErrorData, GetExtensions as _, RequestId,
+    ServerJsonRpcMessage, ServerRequest, ServerResult,
 };
+use serde::Deserialize;
 
 use super::skim::Skim;
-use crate::model::{Fault, Reason};
+use crate::model::{Fault, Reason, UNCALLED_VALUES};
 use crate::wire::too_large;
 
 /// Where the answer of one request goes.
@@ -69,6 +73,10 @@ pub struct Ticket(pub Arc<Slot>);
 /// The slots of requests under way on one connection.
 #[derive(Debug, Default)]
 pub struct Inbox {
+    /// Whose messages these are.
+    upstream: String,
+    /// Whether it was told that one was dropped.
+    told: AtomicBool,
     slots: Mutex<BTreeMap<i64, Arc<Slot>>>,
 }
 
@@ -87,9 +95,15 @@ impl<'t> Envelope<'t> {
     fn of(text: &'t str) -> Result<Envelope<'t>, Unreadable> {
         let mut envelope = Envelope::default();
         let mut seen = BTreeSet::new();
-        for (name, value) in parts::fields(text, usize::MAX - 1).map_err(|_| Unreadable)? {
+        let fields = parts::fields(text, MOST_FIELDS).map_err(|_| Unreadable)?;
+        if fields.len() > MOST_FIELDS {
+            return Err(Unreadable);
+        }
+        for (name, value) in fields {
             let given = (value != "null").then_some(value);
             match name.as_str() {
+                // Rmcp would build a list before it says that this is no id.
+                "id" if value.starts_with(['[', '{']) => return Err(Unreadable),
                 "id" => envelope.id = given.map(serde_json::from_str).transpose().map_err(|_| Unreadable)?,
                 "method" => envelope.has_method = given.is_some(),
                 "result" => envelope.result = given,
@@ -106,6 +120,12 @@ impl<'t> Envelope<'t> {
     }
 }
 
+/// Most fields of a message, of which JSON-RPC knows six.
+const MOST_FIELDS: usize = 64;
+
+/// How the reason begins for which an answer was not read that has no slot to say it, as that to a handshake.
+pub const UNREAD: &str = "it answered with a message of";
+
 /// What every message of JSON-RPC has in it.
 const MARK: &[u8] = b"\"jsonrpc\"";
 
@@ -113,7 +133,19 @@ const MARK: &[u8] = b"\"jsonrpc\"";
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
+/// The error of an answer. Its `data`, which may be large, is of no use to anybody here.
+#[derive(Deserialize)]
+struct Refusal {
+    code: ErrorCode,
+    message: String,
+}
+
 impl Inbox {
+    /// For a new connection to this upstream.
+    pub fn of(upstream: &str) -> Arc<Inbox> {
+        Arc::new(Inbox { upstream: upstream.to_owned(), ..Inbox::default() })
+    }
+
     /// Expects an answer to this message, if it is a request with a slot, which is returned.
     pub fn expect(&self, message: &ClientJsonRpcMessage) -> Option<Arc<Slot>> {
         let ClientJsonRpcMessage::Request(request) = message else { return None };
@@ -161,41 +193,83 @@ impl Inbox {
     pub fn accept(&self, text: &[u8]) -> Result<Vec<ServerJsonRpcMessage>, Unreadable> {
         let text = std::str::from_utf8(text).map_err(|_| Unreadable)?;
         let text = &*parts::paired(text.strip_prefix('\u{feff}').unwrap_or(text));
+        // Messages that come together share it.
+        let mut room = UNCALLED_VALUES;
         if text.trim_ascii_start().starts_with('[') {
             let items = parts::items(text).map_err(|_| Unreadable)?;
-            return items.into_iter().filter_map(|item| self.accept_one(item).transpose()).collect();
+            return items.filter_map(|item| self.accept_one(item, &mut room).transpose()).collect();
         }
-        Ok(self.accept_one(text)?.into_iter().collect())
+        Ok(self.accept_one(text, &mut room)?.into_iter().collect())
     }
 
-    fn accept_one(&self, text: &str) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
+    fn accept_one(&self, text: &str, room: &mut usize) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
         let envelope = Envelope::of(text)?;
         // Servers log JSON too, with ids of their own; only what says that it answers is taken for an answer.
         let answers = envelope.is_marked || envelope.result.is_some() || envelope.error.is_some();
         let id = envelope.id.as_ref().and_then(number).filter(|_| answers && !envelope.has_method);
         let slot = id.and_then(|id| self.slots().remove(&id).map(|slot| (RequestId::Number(id), slot)));
-        // Messages that rmcp does not know are none of our business. One that it need not see is not decoded for it.
-        let message = || serde_json::from_str(text).ok();
-        let Some((id, slot)) = slot else { return Ok(message()) };
+        let Some((id, slot)) = slot else {
+            return Ok(decoded(text, room).unwrap_or_else(|values| self.too_much(envelope, values)));
+        };
         if text.len() > slot.cap {
             slot.fail(too_large(text.len(), slot.cap));
             return Ok(Some(failure(id)));
         }
         let Some(result) = envelope.result else {
-            let error = message().filter(|message| matches!(message, ServerJsonRpcMessage::Error(_)));
-            return Ok(error.or_else(|| {
-                slot.fail(no_answer(envelope.error));
-                Some(failure(id))
+            let refusal = envelope.error.and_then(|error| serde_json::from_str::<Refusal>(error).ok());
+            return Ok(Some(match refusal {
+                Some(Refusal { code, message }) => {
+                    ServerJsonRpcMessage::error(ErrorData::new(code, message, None), Some(id))
+                }
+                None => {
+                    slot.fail(no_answer(envelope.error));
+                    failure(id)
+                }
             }));
         };
         slot.keep(result);
-        let shown = slot.shown.then(message).flatten();
+        // Whoever reads the result counts its values and says what is wrong with it.
+        let shown = slot.shown.then(|| decoded(text, room).ok()).flatten().flatten();
         Ok(Some(shown.unwrap_or_else(|| ServerJsonRpcMessage::response(ServerResult::empty(()), id))))
+    }
+
+    /// What rmcp sees of a message with too many values: whoever waits for an answer gets one that says so.
+    fn too_much(&self, envelope: Envelope<'_>, values: usize) -> Option<ServerJsonRpcMessage> {
+        if !envelope.is_marked {
+            return None;
+        }
+        let why = format!(
+            "{values} values, more than the {UNCALLED_VALUES} that are read of what no program called for"
+        );
+        if envelope.has_method && !self.told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(upstream = %self.upstream, "sent a message of {why}; such messages are dropped");
+        }
+        match envelope.id? {
+            // Requests that rmcp does not know are refused with what stands here.
+            id if envelope.has_method => {
+                let why = format!("a message of {why}");
+                let request = ServerRequest::CustomRequest(CustomRequest::new(why, None));
+                Some(ServerJsonRpcMessage::request(request, id))
+            }
+            id => {
+                let error = ErrorData::internal_error(format!("{UNREAD} {why}"), None);
+                Some(ServerJsonRpcMessage::error(error, Some(id)))
+            }
+        }
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, Arc<Slot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What rmcp makes of a message; nothing if it does not know it, which is none of our business. One that has more values
+/// than there is room for is not decoded.
+fn decoded(text: &str, room: &mut usize) -> Result<Option<ServerJsonRpcMessage>, usize> {
+    // The message itself is one too.
+    let values = 1 + parts::extent(text.as_bytes()).values;
+    *room = room.checked_sub(values).ok_or(values)?;
+    Ok(serde_json::from_str(text).ok())
 }
 
 /// Ends a request whose slot says why.
@@ -226,6 +300,8 @@ pub fn unreadable() -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value as Json;
+
     use super::*;
 
     /// What becomes of the only request under way, of id 1, when this text arrives: nothing, or what its slot has then.
@@ -276,7 +352,53 @@ mod tests {
         assert_eq!(after(answer), Some(Ok("{}".to_owned())));
         assert_eq!(after(&format!("\u{feff}{answer}")), Some(Ok("{}".to_owned())), "with a byte order mark");
         assert_eq!(after(&format!("[{answer}]")), Some(Ok("{}".to_owned())), "in a list");
+        let odd = after(&answer.replace("\"id\"", "\"x\":[[]],\"id\":[1],\"id\""));
+        assert_eq!(odd, Some(Err(unread.to_owned())), "with a list for an id");
         let half = after(&answer.replace("{}", "{\"a\":\"\\ud83d\"}"));
         assert_eq!(half, Some(Ok("{\"a\":\"\\ufffd\"}".to_owned())), "with half of a character");
+    }
+
+    /// What rmcp sees of a text when nobody waits for an answer of this id.
+    fn seen(text: &str) -> Vec<Json> {
+        let seen = Inbox::default().accept(text.as_bytes()).expect("it can be read");
+        seen.iter().map(|message| serde_json::to_value(message).expect("a message")).collect()
+    }
+
+    #[test]
+    fn a_message_with_too_many_values_is_not_decoded_whatever_it_is() {
+        let list = |values: usize| format!("[{}0]", "0,".repeat(values - 1));
+        let (few, many) = (list(UNCALLED_VALUES / 2), list(UNCALLED_VALUES));
+        let told = "values, more than the 100000 that are read of what no program called for";
+        let log = |data: &str| {
+            let params = format!(r#"{{"level":"info","data":{data}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#)
+        };
+        assert_eq!((seen(&log(&few)).len(), seen(&log(&many)).len()), (1, 0));
+        assert_eq!(seen(&format!("[{0},{0},{1}]", log(&few), log("1"))).len(), 2, "they share the room");
+        let [answer] = &*seen(&format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"_meta":{many}}}}}"#)) else {
+            panic!("a greeting is answered with why it is not read");
+        };
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(answer["id"] == 0 && message.contains(told), "{answer}");
+        let question = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"ping","params":{{"_meta":{many}}}}}"#);
+        let [question] = &*seen(&question) else { panic!("a question is passed on to be refused") };
+        let method = question["method"].as_str().unwrap_or_default();
+        assert!(question["id"] == "a" && method.contains(told), "{question}");
+        assert!(seen(&format!(r#"{{"id":0,"msg":{many}}}"#)).is_empty(), "a line of a log");
+    }
+
+    #[test]
+    fn the_data_of_an_error_is_not_read() {
+        let inbox = Inbox::default();
+        let slot = Slot::new(1_000_000, false, true);
+        inbox.slots().insert(1, slot.clone());
+        let data = format!("[{}0]", "0,".repeat(UNCALLED_VALUES));
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-7,"message":"out of stock","data":{data}}}}}"#
+        );
+        let messages = inbox.accept(text.as_bytes()).expect("it can be read");
+        let [ServerJsonRpcMessage::Error(answer)] = &*messages else { panic!("{messages:?}") };
+        let error = &answer.error;
+        assert_eq!((error.code.0, &*error.message, &error.data), (-7, "out of stock", &None));
     }
 }

@@ -20,11 +20,12 @@ use tokio::sync::watch;
 
 use super::answer::{self, Page};
 use super::connection::{Connection, Handshake, late};
+use super::inbox::UNREAD;
 use crate::catalog::one_line;
 use crate::client::{About, Client};
 use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
-use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
+use crate::model::{Allowance, Fault, Payload, Reason, ToolDef, UNCALLED_VALUES};
 use crate::redact::Redactor;
 use crate::wire::{advised, too_large};
 
@@ -113,7 +114,7 @@ impl McpClient {
     async fn list_all(&self, allowance: Allowance) -> Result<Vec<ToolDef>, Fault> {
         let cap = allowance.max_bytes.min(self.0.config.max_response_bytes);
         let deadline = Instant::now() + allowance.timeout;
-        let (mut tools, mut bytes, mut cursor) = (Vec::new(), 0, None);
+        let (mut tools, mut bytes, mut values, mut cursor) = (Vec::new(), 0, 0, None);
         let (mut left_out, mut unreadable) = (Vec::new(), Vec::new());
         for _ in 0..MOST_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
@@ -123,6 +124,12 @@ impl McpClient {
             bytes += text.len();
             if bytes > cap {
                 return Err(too_large(bytes, cap));
+            }
+            values += ptc_host::parts::extent(text.as_bytes()).values;
+            if values > UNCALLED_VALUES {
+                let message =
+                    format!("lists tools with more than {UNCALLED_VALUES} values in their definitions");
+                return Err(Fault::new(Reason::ResponseTooLarge, message));
             }
             let mut page = Page::read(&text)?;
             left_out.append(&mut page.left_out);
@@ -359,7 +366,7 @@ impl Shared {
             Err(second) if other == Handshake::Initialize && second.message.starts_with("http 4") => {
                 open(Some(Handshake::Legacy)).await.map_err(|_| fault)
             }
-            opened => opened.map_err(|_| fault),
+            opened => opened.map_err(|second| if second.message.contains(UNREAD) { second } else { fault }),
         }
     }
 

@@ -11,6 +11,8 @@ const HOPS: usize = 32;
 const DEPTH: usize = 24;
 /// How many parts the schema of one operation may have; what is left out then fits everything.
 const PARTS: usize = 4_000;
+/// How many bytes of what a document may have there are for each of its values. Real ones take more than twice as many.
+const VALUE_BYTES: usize = 8;
 
 /// A document that has been read.
 #[derive(Debug)]
@@ -25,7 +27,10 @@ impl Document {
         let text = std::str::from_utf8(text).map_err(|_| "schema is not UTF-8 text".to_owned())?;
         let text = text.trim_start_matches('\u{feff}');
         let root: Json = match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| format!("schema is not JSON: {error}"))?,
+            true => {
+                fits(text, most / VALUE_BYTES)?;
+                serde_json::from_str(text).map_err(|error| format!("schema is not JSON: {error}"))?
+            }
             false => read_yaml(text)?,
         };
         match root.get("openapi").and_then(Json::as_str) {
@@ -82,7 +87,17 @@ impl Document {
     }
 }
 
-/// YAML as of version 1.2, as OpenAPI wants it: `on` and `yes` are texts.
+/// Sees that a document does not take many times the bytes of its text when it is built.
+fn fits(text: &str, most: usize) -> Result<(), String> {
+    match ptc_host::parts::extent(text.as_bytes()).values {
+        values if values > most => Err(format!(
+            "schema has {values} values, and at most {most} are read, one for each {VALUE_BYTES} bytes of schema_max_bytes"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// YAML as of version 1.2, of which its reader builds no more than 250,000 values, as OpenAPI wants it: `on` and `yes` are texts.
 fn read_yaml(text: &str) -> Result<Json, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
     let root: Json = serde_saphyr::from_str_with_options(text, options)
@@ -310,6 +325,20 @@ mod tests {
                 .resolve(&json!({"$ref": "#/no"}))
                 .is_err_and(|error| error.contains("points at nothing"))
         );
+    }
+
+    #[test]
+    fn a_document_has_as_many_values_as_its_bytes_may_be_in_eights() {
+        let document =
+            |values: usize| format!(r#"{{"openapi": "3.1.0", "x": [{}0]}}"#, "0,".repeat(values - 3));
+        assert!(Document::read(document(1_000).as_bytes(), 8_000).is_ok());
+        assert_eq!(
+            Document::read(document(1_001).as_bytes(), 8_000).expect_err("it has too many"),
+            "schema has 1001 values, and at most 1000 are read, one for each 8 bytes of schema_max_bytes"
+        );
+        let yaml = format!("openapi: 3.1.0\nx: [{}0]\n", "0,".repeat(250_000));
+        let told = Document::read(yaml.as_bytes(), 1 << 21).expect_err("it has too many");
+        assert!(told.contains("schema is not YAML"), "{told}");
     }
 
     #[test]

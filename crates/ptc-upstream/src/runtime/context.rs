@@ -42,13 +42,10 @@ pub struct Caps {
     pub concurrency: usize,
 }
 
-/// What a value of an answer takes while it is decoded, with the list that grows around it.
-const VALUE_BYTES: usize = 128;
-
 impl Caps {
     /// How many values an answer may have for a program with so much memory.
     pub fn values_within(memory_bytes: usize) -> usize {
-        memory_bytes / VALUE_BYTES
+        ptc_host::parts::values_within(memory_bytes)
     }
 }
 

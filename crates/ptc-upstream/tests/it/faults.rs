@@ -191,6 +191,35 @@ async fn lists_come_in_pages_with_an_end() {
 }
 
 #[tokio::test]
+async fn what_has_too_many_values_is_read_neither_in_definitions_nor_beside_answers() {
+    let much = "values, more than the 100000 that are read of what no program called for";
+    for (flag, message) in [
+        ("--much-in-greeting", much),
+        ("--much-in-list", "lists tools with more than 100000 values in their definitions"),
+    ] {
+        for Reached { how, client, _server } in every_way(&[flag]) {
+            let fault = client.list(ALLOWANCE).await.expect_err(&how);
+            assert!(fault.message.contains(message), "{how}, {flag}: {fault}");
+        }
+    }
+    for Reached { how, client, _server } in every_way(&[]) {
+        assert_eq!(text(&*client, "much", json!({})).await, "after all that", "{how}");
+        // Servers of the newest protocol ask in their results.
+        if !how.contains("modern") {
+            let heard = async || {
+                let heard = call(&*client, "heard", json!({})).await.expect(&how).structured;
+                heard.expect("what the server heard")["replies"][0]["error"]["message"].clone()
+            };
+            until("the server has an answer", async || !heard().await.is_null()).await;
+            assert!(heard().await.as_str().is_some_and(|message| message.contains(much)), "{how}");
+        }
+        let fault = call(&*client, "much_error", json!({})).await.expect_err(&how);
+        assert_eq!(fault.message, "out of stock (JSON-RPC error -7)", "{how}");
+        assert_eq!(text(&*client, "echo", json!({"text": "fine"})).await, "fine", "{how}");
+    }
+}
+
+#[tokio::test]
 async fn a_changed_list_is_noticed() {
     for Reached { how, client, _server } in every_way(&[]) {
         assert_eq!(names(&*client).await, ["echo", "slow"], "{how}");
