@@ -7,12 +7,14 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use ptc_agent::{Tool, ToolResult};
+use ptc_host::parts;
 use ptc_system::environment::{self, Template};
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-/// Bytes of output that are read: about as much JSON as the memory of a program has room for.
+/// Bytes of output that are read. How many values may be in them depends on the memory of the program.
 const MAX_OUTPUT: u64 = 32 << 20;
 
 /// Bytes of complaints that an error repeats.
@@ -24,6 +26,8 @@ struct Line {
     folder: PathBuf,
     /// What is added to its environment.
     environment: Vec<(String, Template)>,
+    /// How many values may be in what it prints.
+    most_values: usize,
 }
 
 /// What the file of an agent adds to the environment of a command; the error names the entry that is wrong.
@@ -38,13 +42,14 @@ pub(crate) fn environment(
     given.into_iter().map(entry).collect()
 }
 
-/// A command as a tool. It runs in the folder of the file that names it, without a shell, and ends with the
-/// call.
+/// A command as a tool of programs with so much memory. It runs in the folder of the file that names it, without a shell,
+/// and ends with the call.
 pub(crate) fn tool(
     name: &str,
     words: Vec<String>,
     folder: &Path,
     environment: Vec<(String, Template)>,
+    memory: usize,
 ) -> Result<Tool, String> {
     if words.first().is_none_or(|program| program.trim().is_empty()) {
         return Err("command must name a program: command = [\"./tool.sh\", \"argument\"]".to_owned());
@@ -52,7 +57,7 @@ pub(crate) fn tool(
     // The command is started from its folder, where a relative one would lead elsewhere.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let folder = std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let line = Arc::new(Line { words, folder, environment });
+    let line = Arc::new(Line { words, folder, environment, most_values: parts::values_within(memory) });
     Ok(Tool::future(name, move |args: Json| {
         let line = line.clone();
         async move { run(&line, &args).await }
@@ -99,7 +104,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 async fn run(line: &Line, args: &Json) -> Result<Json, String> {
-    let Line { words, folder, environment } = line;
+    let Line { words, folder, environment, most_values } = line;
     let program = &words[0];
     let mut own = Vec::new();
     for (name, template) in environment {
@@ -151,20 +156,31 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
     }
     let text =
         String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;
-    let printed = printed_value(&text).map(|value| cover.answer(value));
+    let printed = printed_value(&text, *most_values).map(|value| cover.answer(value));
     printed.map_err(|error| format!("`{program}`: {}", cover.text(error)))
 }
 
 /// What a command printed: JSON, or text. Digits that a number could not hold are a text, and a document with such a number
-/// is refused, as it is from upstreams.
-fn printed_value(text: &str) -> ToolResult {
+/// is refused, as it is from upstreams. So is one with more than `most` values, before it is built: they would take many
+/// times the bytes of their text.
+fn printed_value(text: &str, most: usize) -> ToolResult {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let digits = || Json::from(text.trim_end_matches('\n'));
+    let plain = || Json::from(text.trim_end_matches('\n'));
+    let values = parts::extent(text.as_bytes()).values;
+    if values > most {
+        // What is no JSON stays a text, however many commas are in it.
+        return match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Err(format!(
+                "printed {values} values, more than the {most} that the memory of the program allows; ask it for less at once"
+            )),
+            Err(_) => Ok(plain()),
+        };
+    }
     match ptc_host::strict_json(text) {
         // It is JSON, of which nobody could say which value counts.
         Err(error) if error.is_data() => Err(error.to_string()),
-        Err(_) => Ok(digits()),
-        Ok(Json::Number(_)) if ptc_host::rounded_integer(text).is_some() => Ok(digits()),
+        Err(_) => Ok(plain()),
+        Ok(Json::Number(_)) if ptc_host::rounded_integer(text).is_some() => Ok(plain()),
         Ok(value) => ptc_host::exact(text).map(|()| value).map_err(|rounded| rounded.to_string()),
     }
 }
@@ -220,12 +236,24 @@ mod tests {
             ("36893488147419103232123\n", json!("36893488147419103232123")),
             ("two words\n", json!("two words")),
         ] {
-            assert_eq!(printed_value(text), Ok(value), "{text}");
+            assert_eq!(printed_value(text, 9), Ok(value), "{text}");
         }
-        let refused = printed_value("{\"id\": 36893488147419103232123}").unwrap_err();
+        let refused = printed_value("{\"id\": 36893488147419103232123}", 9).unwrap_err();
         assert!(
             refused.contains("36893488147419103232123 does not fit 64 bits and would be rounded"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn what_a_command_printed_has_as_many_values_as_the_memory_of_the_program_allows() {
+        assert_eq!(printed_value("[1, [2]]", 3), Ok(json!([1, [2]])));
+        assert_eq!(
+            printed_value("[1, [2, {}]]", 3),
+            Err("printed 4 values, more than the 3 that the memory of the program allows; ask it for less at once"
+                .to_owned())
+        );
+        let prose = "[1] a, b, c, d, e";
+        assert_eq!(printed_value(prose, 3), Ok(json!(prose)));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ptc_agent::model::Llm;
 use ptc_agent::{Approval, Effect, Expose, LlmTool, Preview, Tool};
+use ptc_lisp::Limits;
 use ptc_signature::Mode;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -152,7 +153,8 @@ fn tool(
         let environment = command::environment(entry.env.unwrap_or_default())
             .map_err(|(variable, message)| file.wrong(&format!("{place}.env.{variable}"), message))?;
         file.environment.extend(environment.iter().cloned());
-        command::tool(name, words, &folder, environment)
+        let memory = file.max_heap().unwrap_or(Limits::default().memory);
+        command::tool(name, words, &folder, environment, memory)
             .map_err(|message| file.wrong(&format!("{place}.command"), message))?
     } else if let Some(other) = entry.agent {
         agent(file, name, place, &folder.join(other), entry.description.is_some(), others)?
