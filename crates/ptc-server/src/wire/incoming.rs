@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ptc_host::rounded_integer;
+use ptc_lisp::json::check_strictly;
 use serde_json::{Map, Value as Json, json};
 
 use super::large::{self, Unread};
@@ -128,23 +129,26 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
 /// Reads a message that is not large.
 fn small(bytes: &[u8]) -> Result<(Json, bool), Unread> {
     let json = serde_json::from_slice(bytes)?;
-    match std::str::from_utf8(bytes).ok().and_then(doubled_field) {
+    let text = std::str::from_utf8(bytes).ok();
+    // Hardly any message has a field twice, so that is looked at first, in one go.
+    let doubled = text.filter(|text| check_strictly(text).is_err());
+    let [above @ .., _context] = &large::INPUTS;
+    match doubled.and_then(|text| doubled_field(text, above)) {
         Some(field) => Err(Unread::Doubled(field)),
         None => Ok(large::as_sent(json)),
     }
 }
 
-/// A field that a message, or its `params`, has twice.
-fn doubled_field(text: &str) -> Option<String> {
+/// A field that an object has twice, or that an object in it along this path has, as large messages must not.
+fn doubled_field(text: &str, path: &[&str]) -> Option<String> {
     let fields = ptc_host::parts::fields(text, usize::MAX - 1).ok()?;
-    let doubled = twice(&fields);
-    let params = fields.iter().find(|(name, _)| name == "params");
-    doubled.or_else(|| twice(&ptc_host::parts::fields(params?.1, usize::MAX - 1).ok()?))
-}
-
-fn twice(fields: &[(String, &str)]) -> Option<String> {
     let mut seen = BTreeSet::new();
-    fields.iter().find(|(name, _)| !seen.insert(name)).map(|(name, _)| name.clone())
+    if let Some((doubled, _)) = fields.iter().find(|(name, _)| !seen.insert(name)) {
+        return Some(doubled.clone());
+    }
+    let (next, rest) = path.split_first()?;
+    let (_, value) = fields.iter().find(|(name, _)| name == next)?;
+    doubled_field(value, rest)
 }
 
 /// Reads a message.
@@ -344,6 +348,8 @@ mod tests {
                 ("id", r#""params":{},"id":2"#),
                 ("name", r#""params":{"name":"a","name":"b"}"#),
                 ("params", r#""params":{},"params":{}"#),
+                ("program", r#""params":{"arguments":{"program":"1","program":"2"}}"#),
+                ("context", r#""params":{"arguments":{"context":{"x":1},"context":{"x":2}}}"#),
             ] {
                 let text =
                     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","x":"{filler}",{rest}}}"#);

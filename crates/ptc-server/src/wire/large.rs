@@ -16,7 +16,7 @@ const MOST_VALUES: usize = 50_000;
 pub const TOO_MANY: &str = "Invalid Request: a message has at most 50000 values outside of `context`";
 
 /// Where the inputs of a program stand.
-const INPUTS: [&str; 3] = ["params", "arguments", "context"];
+pub const INPUTS: [&str; 3] = ["params", "arguments", "context"];
 
 /// Why a message cannot be read.
 #[derive(Debug)]
