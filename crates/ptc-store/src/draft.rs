@@ -9,6 +9,7 @@ use ptc_system::{owned, private};
 
 use crate::StoreError;
 use crate::halt::point;
+use crate::place;
 
 /// The store in the folder; its log and journal are beside it there.
 const STORE: &str = "store.db";
@@ -25,8 +26,24 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Refuses what is no name of a file, before anything is made under it: whoever has an address there would get a file that is
+    /// named like it, and nothing in the database.
+    pub fn check_name(to: &Path) -> Result<(), StoreError> {
+        let text = to.to_string_lossy();
+        match place::is_path(&text) {
+            true => Ok(()),
+            false => Err(StoreError::Place {
+                place: place::shown(&text),
+                problem: "it is no file, and only files are written here".to_owned(),
+                fix: "name one; what is in a database is copied and put back with its own tools (`pg_dump`, `pg_restore`)"
+                    .to_owned(),
+            }),
+        }
+    }
+
     /// Begins a store for a name under which there is no file yet; only this user may read it.
     pub(crate) fn new(to: &Path) -> Result<Draft, StoreError> {
+        Draft::check_name(to)?;
         let failed = |error: io::Error| unwritable(to, &error);
         if to.symlink_metadata().is_ok() {
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already")));

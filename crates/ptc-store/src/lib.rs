@@ -46,5 +46,5 @@ mod wal;
 pub use draft::Draft;
 pub use error::StoreError;
 pub use lease::Lease;
-pub use place::{beside, shown};
+pub use place::{beside, is_path, shown};
 pub use store::Store;

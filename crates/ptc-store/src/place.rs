@@ -30,6 +30,9 @@ pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
         return Ok(Place::Memory);
     }
     match text.split_once("://") {
+        _ if is_path(text) => followed(PathBuf::from(text))
+            .map(Place::File)
+            .map_err(|problem| StoreError::Untrusted { place: shown(text), problem }),
         Some(("postgres" | "postgresql", _)) => {
             let mut config: postgres::Config = text.parse().map_err(|error: postgres::Error| {
                 wrong(&said(&error), "write `postgres://user@host:port/database`")
@@ -44,17 +47,20 @@ pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
             }
             Ok(Place::Postgres(Box::new(config)))
         }
-        Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-            Err(wrong("unknown scheme", "stores are files, `:memory:` or `postgres://…`"))
-        }
-        // As a path it would be shown with its password, and made.
-        None if !options(text).is_empty() => Err(wrong(
+        Some(_) => Err(wrong("unknown scheme", "stores are files, `:memory:` or `postgres://…`")),
+        None => Err(wrong(
             "this is no path but says how to reach a database",
             "write `postgres://user@host:port/database`",
         )),
-        _ => followed(PathBuf::from(text))
-            .map(Place::File)
-            .map_err(|problem| StoreError::Untrusted { place: shown(text), problem }),
+    }
+}
+
+/// Whether a text is the path of a file or a folder, and no address and nothing that says how to reach a database: as a path, that
+/// would be shown with its password, and made.
+pub fn is_path(text: &str) -> bool {
+    match text.split_once("://") {
+        Some((scheme, _)) => !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        None => text != ":memory:" && options(text).is_empty(),
     }
 }
 
@@ -208,6 +214,22 @@ mod tests {
             ("postgres://one:5432,two:5433/ptc?application_name=a@b", "postgres://one:5432,two:5433/ptc"),
         ] {
             assert_eq!(shown(place), expected);
+        }
+    }
+
+    #[test]
+    fn an_address_is_no_path() {
+        for path in ["store.db", "./a://b", "/srv/host=1/store.db", "postgres"] {
+            assert!(is_path(path), "{path}");
+        }
+        for place in [
+            ":memory:",
+            "postgres://ann:secret@localhost/ptc",
+            "mysql://x",
+            "host=db password=secret",
+            "postgres:x",
+        ] {
+            assert!(!is_path(place), "{place}");
         }
     }
 

@@ -42,6 +42,7 @@ pub fn readable(place: &str) -> Result<Vec<Table>, StoreError> {
 /// another store, and lacks the rest. The damaged one is left as it is.
 pub fn rescue(place: &str, to: &Path) -> Result<(Draft, Vec<Table>), StoreError> {
     let path = file(place, "use the tools of the database")?;
+    Draft::check_name(to)?;
     let shown = place::shown(place);
     let damaged = sqlite::reading(&path).map_err(|error| sqlite::fault(&error).at(&shown, "open"))?;
     let taken = "SELECT MAX(number) FROM ptc_migrations";

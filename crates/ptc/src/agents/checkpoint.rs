@@ -58,6 +58,7 @@ impl Checkpoints {
             Some(folder) => folder.to_owned(),
             None => usual()?,
         };
+        is_folder_name(&path)?;
         let store = path.join(STORE);
         if path.exists() && !path.is_dir() {
             bail!("--checkpoint: {} is no folder; name one", path.display());
@@ -79,7 +80,7 @@ impl Checkpoints {
             Some(folder) => folder.clone(),
             None => usual()?,
         };
-        if !folder.join(STORE).is_file() {
+        if !has_runs(&folder)? {
             bail!(
                 "there are no checkpoints in {}; name the folder of `ptc run --checkpoint DIR` with --checkpoint",
                 folder.display()
@@ -274,6 +275,23 @@ const JOURNALLED: &str = "calls_journalled";
 pub fn usual() -> anyhow::Result<PathBuf> {
     let folder = terminal::state_folder().map(|folder| folder.join("runs"));
     folder.ok_or_else(|| anyhow!("there is no HOME to keep runs in; name a folder with --checkpoint"))
+}
+
+/// Refuses what names no folder, before one is made that is named like an address, with its password.
+fn is_folder_name(folder: &Path) -> anyhow::Result<()> {
+    let text = folder.to_string_lossy();
+    match ptc_store::is_path(&text) {
+        true => Ok(()),
+        false => {
+            bail!("--checkpoint: {} is no folder, and runs are kept in one; name it", ptc_store::shown(&text))
+        }
+    }
+}
+
+/// Whether runs are kept in a folder.
+pub fn has_runs(folder: &Path) -> anyhow::Result<bool> {
+    is_folder_name(folder)?;
+    Ok(folder.join(STORE).is_file())
 }
 
 /// A word for the shell.

@@ -13,7 +13,7 @@ mod recording;
 mod remembered;
 mod show;
 
-pub use checkpoint::{Checkpoints, RunsPlace, STORE, quoted, usual};
+pub use checkpoint::{Checkpoints, RunsPlace, STORE, has_runs, quoted, usual};
 pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
 pub use findings::is_made_again;

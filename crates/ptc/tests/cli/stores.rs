@@ -121,6 +121,47 @@ fn a_plan_is_applied_with_no_copy_of_its_store() {
     applied(&world, &[]);
 }
 
+/// What looks like an address is never made as a file, whose name would have the password in it.
+#[test]
+fn what_is_kept_in_files_goes_to_no_address_and_no_password_is_shown() {
+    let world = planned("no-address", "one.db");
+    let listed = || {
+        let files = fs::read_dir(&world.folder).expect("a folder");
+        let mut names: Vec<_> = files.map(|file| file.expect("a file").file_name()).collect();
+        names.retain(|name| !name.to_string_lossy().starts_with("one.db"));
+        names.sort();
+        names
+    };
+    let before = listed();
+    let (secret, memory) = ("postgres://ptc:ptc-sentinel-7f3a@127.0.0.1:1/ptc", ":memory:");
+    for to in [secret, memory, "host=db password=ptc-sentinel-7f3a"] {
+        for args in [
+            &["store", "backup", "one.db", to][..],
+            &["store", "restore", "one.db", to],
+            &["store", "rescue", "one.db", to],
+            &["effects", "--checkpoint", to],
+            &["runs", "--checkpoint", to],
+            &["resume", "x", "--checkpoint", to],
+        ] {
+            let (code, out, err) = world.run(args);
+            assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+            assert!(!err.contains("sentinel"), "{args:?}: {err}");
+            let part =
+                if args[0] == "store" { "name one; what is in a database is copied" } else { "is no folder" };
+            assert!(err.contains(part), "{args:?}: {err}");
+        }
+    }
+    for args in [
+        &["store", "backup", secret, "two.db"][..],
+        &["store", "restore", secret, "two.db"],
+        &["store", "rescue", secret, "two.db"],
+    ] {
+        let (code, out, err) = world.run(args);
+        assert!(code == 2 && !format!("{out}{err}").contains("sentinel"), "{args:?}: {out}{err}");
+    }
+    assert_eq!(listed(), before, "nothing is made");
+}
+
 #[test]
 fn a_plan_belongs_to_one_store_of_a_database_and_to_no_dump_of_it() {
     let Some(server) = Postgres::start("bound") else { return };

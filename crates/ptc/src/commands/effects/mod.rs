@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
 use super::{asked_store, open_existing, undamaged};
-use crate::agents::{Checkpoints, STORE, usual as usual_runs};
+use crate::agents::{Checkpoints, STORE, has_runs, usual as usual_runs};
 use crate::exit::Outcome;
 use crate::plans::store::{Unseen, elsewhere};
 use crate::terminal::{self, errln, plain};
@@ -152,11 +152,10 @@ pub fn journal(store: Option<&str>, checkpoint: Option<&Path>) -> anyhow::Result
     let place = match (store, checkpoint) {
         (Some(place), _) => place.to_owned(),
         (None, Some(folder)) => {
-            let file = folder.join(STORE);
-            if !file.is_file() {
+            if !has_runs(folder)? {
                 bail!("there are no checkpoints in {}", folder.display());
             }
-            file.to_string_lossy().into_owned()
+            folder.join(STORE).to_string_lossy().into_owned()
         }
         (None, None) => {
             usual().ok_or_else(|| anyhow!("there is no HOME to keep calls in; name a store with --store"))?

@@ -10,7 +10,7 @@ use ptc_lisp::dump;
 use ptc_server::engine::has_definitions;
 use ptc_store::check::{self, LookedRows, Readers};
 use ptc_store::log_check::{self, Damage};
-use ptc_store::{Store, copy, rescue};
+use ptc_store::{Draft, Store, copy, rescue};
 
 use self::keys::TriedKeys;
 use super::ignore_closed_pipe;
@@ -166,6 +166,7 @@ pub fn open_existing(place: &str) -> anyhow::Result<Store> {
 }
 
 fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool) -> anyhow::Result<Outcome> {
+    Draft::check_name(to)?;
     undamaged(store)?;
     let keys = ticket_keys.map_or_else(|| keys_of(store), |keys| Ok(keys.to_owned()))?;
     let to_keys = beside(to);
@@ -196,6 +197,7 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
 }
 
 fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
+    Draft::check_name(store)?;
     undamaged(from)?;
     let first = "stop the servers and move it away first";
     // What SQLite would take for parts of the store.
@@ -323,6 +325,7 @@ fn saved(store: &str) -> anyhow::Result<Vec<String>> {
 }
 
 fn save(store: &str, to: &Path) -> anyhow::Result<Outcome> {
+    Draft::check_name(to)?;
     undamaged(store)?;
     let (keys, to_keys) = (keys_of(store)?, beside(to));
     keys::free(&to_keys, &keys, "name another file")?;
