@@ -392,6 +392,18 @@ impl Effects {
         })
     }
 
+    /// Writes other arguments into what is noted under an identity, in whichever scopes: rows without a server, which are no calls.
+    pub fn renote(&self, identity: &str, args: &Json) -> Result<(), EffectError> {
+        let args = args.to_string().into_bytes();
+        self.store.write(&subject(identity), |tx| {
+            tx.run(
+                "UPDATE ptc_effects SET args = ?2 WHERE identity = ?1 AND server = '' AND state = ?3 AND args <> ?2",
+                cells![identity, args.clone(), BEGUN],
+            )?;
+            Ok(())
+        })
+    }
+
     /// Forgets a scope that nobody will retry, with its gaps.
     pub fn forget_scope(&self, scope: &str) -> Result<(), EffectError> {
         self.store.note(&subject(scope), |tx| {

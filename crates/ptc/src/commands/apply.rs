@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_host::DISMISSED;
 use ptc_lisp::Limits;
 use serde_json::json;
 
@@ -27,8 +26,10 @@ use crate::values;
 ///
 /// What the plan read is read again first; if an answer or the definition of a tool is not as it was, nothing is made.
 /// A plan that was changed, or that was applied already, or that another process applies, is refused, and so is one that
-/// belongs to another store: what was done of it is not known here. After a crash the plan can be applied again: calls
-/// that were begun and not answered are reported and not made again, and it goes on with those that were never begun.
+/// belongs to another store: what was done of it is not known here. A call that fails, or of which nobody knows what came of
+/// it, ends it. After a crash the plan can be applied again: what was done stays done, and what was begun and not answered is
+/// reported and not made again. What comes after such a call is made once somebody has noted what became of it, with `ptc
+/// effects settle` and --happened or --did-not-happen.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ApplyArgs {
@@ -122,23 +123,12 @@ pub fn run(args: ApplyArgs) -> anyhow::Result<Outcome> {
         let answer = json!({"plan": plan.id, "ok": false, "error": "applied_already"});
         return said.end(answer, Outcome::Failed);
     }
-    let unknown = || {
-        became.iter().filter_map(|became| match became {
-            Became::Unknown(why) => Some(why),
-            _ => None,
-        })
-    };
-    if unknown().any(|why| why.contains(DISMISSED)) {
-        said.line(
-            "a call that was settled without a finding is not made again for this plan, and neither is what comes after it; \
-             if they are wanted, make a new plan",
-        )?;
-    }
-    if unknown().any(|why| !why.contains(DISMISSED)) {
+    if let Some(at) = became.iter().position(|became| matches!(became, Became::Unknown(_))) {
         let place = store.named().map(|place| format!(" --store {}", quoted(place))).unwrap_or_default();
         said.line(&format!(
-            "look at the calls whose outcome is not known; `ptc effects settle IDENTITY 'what you found'{place}` notes what \
-             you found"
+            "nobody knows what became of call {}, so nothing after it is made. Look, and note what you found: `ptc effects settle \
+             IDENTITY 'what you found' --happened{place}`, or --did-not-happen; then apply the plan again, and it goes on",
+            at + 1
         ))?;
     }
     let outcome = if apply::all_done(&became) { Outcome::Done } else { Outcome::Failed };

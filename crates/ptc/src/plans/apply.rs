@@ -1,7 +1,8 @@
 //! The calls of a plan, made in order and each at most once.
 //!
 //! The journal has the plan's id as its scope, so that a plan which is applied again goes on with what was never
-//! begun. What was read is compared before the first write only: afterwards the plan itself has changed the world.
+//! begun. It goes no further than a call that failed or of which nobody knows, however often it is applied: what comes behind may
+//! need it. Only a person who says what became of that call has it go on. What was read is compared before the first write only: afterwards the plan itself has changed the world.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ pub enum Became {
     Done(Json),
     /// It was made when the plan was applied before.
     DoneBefore,
-    /// It was begun before, or now, and nobody knows what came of it.
+    /// It was begun before, or now, and nobody knows what came of it; nothing after it is made.
     Unknown(String),
     /// It failed now or before; nothing after it is made.
     Failed(String),
@@ -83,10 +84,10 @@ pub fn apply(
     let calls: Vec<Json> = plan.writes.iter().map(|write| write.call.to_json()).collect();
     let mut became: Vec<Became> = Vec::new();
     for at in 0..calls.len() {
-        let over = became.last().is_some_and(|last| matches!(last, Became::Failed(_) | Became::Left));
-        let now = match over {
-            true => Became::Left,
-            false => {
+        let goes_on = became.last().is_none_or(|last| matches!(last, Became::Done(_) | Became::DoneBefore));
+        let now = match goes_on {
+            false => Became::Left,
+            true => {
                 let kept = Arc::new(PlanJournal {
                     journal: applying.journal().clone(),
                     applying: applying.clone(),
@@ -158,25 +159,27 @@ impl EffectJournal for PlanJournal {
 
 /// What became of a call by its answer, which was known before or not, and whether the journal leaves it open.
 fn of(answer: Option<Answer>, recalled: bool, open: bool) -> Became {
-    let made = if open { "it may or may not have happened" } else { "it was not made" };
+    // Whatever is open is listed by `ptc effects`, and waits for somebody who looks.
+    let ended = |message: String| match open {
+        true => Became::Unknown(format!("{message}; it may or may not have happened")),
+        false => Became::Failed(format!("{message}; it was not made")),
+    };
     match answer {
         Some(Answer::Upstream { .. }) if recalled => Became::DoneBefore,
         Some(Answer::Upstream { value, .. }) => Became::Done(value),
         Some(Answer::Fault { reason, message }) => {
             let before = if recalled { " when the plan was applied before" } else { "" };
             match Reason::named(&reason) {
-                Some(Reason::OutcomeUnknown) if recalled => Became::Unknown(message),
-                // Made now: what comes after it may depend on it.
-                Some(Reason::OutcomeUnknown) => Became::Failed(message),
+                Some(Reason::OutcomeUnknown) => Became::Unknown(message),
                 Some(Reason::Timeout | Reason::StreamClosedBeforeResponse | Reason::UpstreamUnavailable) => {
-                    Became::Failed(format!("{reason}{before}: {message}; {made}"))
+                    ended(format!("{reason}{before}: {message}"))
                 }
                 _ => Became::Failed(format!("{reason}{before}: {message}")),
             }
         }
         Some(Answer::Raise(error)) => Became::Failed(error.text()),
         Some(other) => Became::Failed(format!("an answer that no call gives: {other:?}")),
-        None => Became::Failed(format!("no answer in time; {made}")),
+        None => ended("no answer in time".to_owned()),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use ptc_server::effects::StoreJournal;
-use ptc_store::effects::NewEffect;
+use ptc_store::effects::{Begun, NewEffect};
 use ptc_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -38,12 +38,16 @@ const SHOWN: usize = 12;
 
 impl std::fmt::Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let id: String = self.id.chars().take(SHOWN).collect();
-        write!(f, "{id} ({})", self.place)
+        write!(f, "{} ({})", self.short_id(), self.place)
     }
 }
 
 impl Bound {
+    /// The beginning of its id, for messages.
+    fn short_id(&self) -> String {
+        self.id.chars().take(SHOWN).collect()
+    }
+
     /// Whether it can be reached by its place alone. Plans of earlier versions do not say so of addresses.
     pub fn is_reached_by_place(&self) -> bool {
         self.whole || !is_address(&self.place)
@@ -59,11 +63,11 @@ impl Bound {
         if self.id == found.id {
             return Ok(());
         }
-        let found_id: String = found.id.chars().take(SHOWN).collect();
         bail!(
             "the plan belongs to the store {self}, where it is written down what was done of it, and {} is another one, \
-             {found_id}; name the one that it belongs to with --store, wherever that is by now, or make a new plan",
-            found.place
+             {}; name the one that it belongs to with --store, wherever that is by now, or make a new plan",
+            found.place,
+            found.short_id()
         )
     }
 }
@@ -181,8 +185,12 @@ impl Notes {
 
     fn bind(&self, plan: &Plan, store: &Bound) -> anyhow::Result<()> {
         if store.id != self.own.id {
-            let note = NewEffect { identity: &store.id, server: "", tool: "", args: &json!(store.place) };
-            self.journal.effects().begin(&scope(plan), &note)?;
+            let (effects, place) = (self.journal.effects(), json!(store.place));
+            let note = NewEffect { identity: &store.id, server: "", tool: "", args: &place };
+            if effects.begin(&scope(plan), &note)? != Begun::Fresh {
+                // It may have been moved since.
+                effects.renote(&store.id, &place)?;
+            }
         }
         Ok(())
     }
@@ -225,18 +233,29 @@ pub fn elsewhere(usual: &StoreJournal) -> anyhow::Result<Vec<Elsewhere>> {
 }
 
 impl Elsewhere {
-    /// Its journal, unless it cannot be looked into.
-    pub fn open(&self) -> Result<StoreJournal, Unseen> {
-        let opened = open(&self.bound.place, Store::open_existing)
-            .and_then(|(journal, own)| self.bound.agree(&own).map(|()| journal));
-        opened.map_err(|error| Unseen {
-            why: format!(
-                "plans of this user were applied with the store {}, which cannot be looked into ({error:#}); name it with \
-                 --store, wherever it is by now",
-                self.bound
-            ),
-            is_gone: !is_address(&self.bound.place) && !Path::new(&self.bound.place).exists(),
-        })
+    /// The journal at its place, unless that cannot be looked into, and what is to be said of it. Another store that is there by now
+    /// may be a copy of it that was restored, which knows the calls that were made before.
+    pub fn open(&self) -> (Option<StoreJournal>, Option<Unseen>) {
+        let applied = format!("plans of this user were applied with the store {}", self.bound);
+        match open(&self.bound.place, Store::open_existing) {
+            Ok((journal, own)) if own.id == self.bound.id => (Some(journal), None),
+            Ok((journal, own)) => {
+                let why = format!(
+                    "{applied}, and what is there by now is another one, {}: it was restored, went on without what it had lost, or \
+                     was made anew. The calls of those plans that it knows are looked at; if the first one is still somewhere, name \
+                     that with --store",
+                    own.short_id()
+                );
+                (Some(journal), Some(Unseen { why, is_gone: true }))
+            }
+            Err(error) => {
+                let why = format!(
+                    "{applied}, which cannot be looked into ({error:#}); name it with --store, wherever it is by now"
+                );
+                let is_gone = !is_address(&self.bound.place) && !Path::new(&self.bound.place).exists();
+                (None, Some(Unseen { why, is_gone }))
+            }
+        }
     }
 }
 
@@ -245,7 +264,7 @@ impl Elsewhere {
 pub struct Unseen {
     /// Which, and why.
     pub why: String,
-    /// Whether its file is not there: it was moved, or nobody needs it any more.
+    /// Whether it is not at its place: it was moved, another one took its place, or nobody needs it any more.
     pub is_gone: bool,
 }
 

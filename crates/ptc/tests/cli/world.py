@@ -3,7 +3,8 @@
     world.py FOLDER
 
 Prints its port. FOLDER/state.json is the world: `get {key}` reads it, `put {key value}` writes it, `poke {n}` says
-nothing of what it does. `put_once {key value idempotency_key}` tells the key that it was given.
+nothing of what it does. `put_once {key value idempotency_key}` tells the key that it was given. Writes of the key `refused` fail, and
+those of `lost` happen and are not answered: the connection is cut.
 
 FOLDER/log has a line for each write, on disk before anything else happens: `came KEY` when it is asked for, `did KEY`
 when it has happened, `said KEY` when it was answered. FOLDER/hold names moments, a line each, at which writes wait
@@ -123,6 +124,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if result is None:
             error = {"code": -32601, "message": "unknown method"}
             return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+        if (result.get("structuredContent") or {}).get("put") == "lost":
+            self.close_connection = True
+            return
         self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
         put = (result.get("structuredContent") or {}).get("put")
         if put is not None:

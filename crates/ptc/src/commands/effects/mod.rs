@@ -231,12 +231,10 @@ fn journals(place: &JournalPlace) -> anyhow::Result<OpenedJournals> {
     if let (Some(usual), None) = (all.first(), &store) {
         let mut others = Vec::new();
         for other in elsewhere(&usual.journal)? {
-            match other.open() {
-                Ok(journal) => {
-                    others.push(OpenedJournal { journal, runs: None, scopes: Some(other.scopes) });
-                }
-                Err(why) => unseen.push(why),
-            }
+            let (journal, why) = other.open();
+            let of_plans = |journal| OpenedJournal { journal, runs: None, scopes: Some(other.scopes) };
+            others.extend(journal.map(of_plans));
+            unseen.extend(why);
         }
         all.append(&mut others);
     }

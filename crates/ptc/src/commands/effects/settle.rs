@@ -202,7 +202,7 @@ fn settled(listed: &Listed, finding: &Finding, note: &str) -> anyhow::Result<Opt
 
 /// What a note alone does. Whoever meant to say what became of the call must read that nobody was told.
 const UNFOUND: &str = "the note is kept for people (`ptc effects --settled`) and tells programs nothing: whoever tries again is told \
-                       that nobody knows what became of the call, and does not make it; once you know, settle it again with --happened or --did-not-happen";
+                       that nobody knows what became of the call, and does not make it, and a plan goes no further than it; once you know, settle it again with --happened or --did-not-happen";
 
 /// What whoever tries again is told all the same, if that is not what was found.
 fn in_vain(journal: &StoreJournal, gap: &Gap) -> anyhow::Result<&'static str> {
