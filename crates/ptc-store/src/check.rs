@@ -31,12 +31,21 @@ pub struct Readers<'r> {
     pub state: &'r dyn Fn(&[u8]) -> Option<String>,
     /// Whether a session that says this of itself has defined something.
     pub defines: &'r dyn Fn(&[u8]) -> bool,
-    /// The key that is missing to open what is sealed in the open ticket of this id and this owner, if one is.
+    /// Why what is sealed in the open ticket of this id and this owner cannot be opened, if it cannot.
     pub seal: &'r SealReader<'r>,
 }
 
-/// Says of a ticket, by its id, its owner and what is sealed in it, which key is missing.
-pub type SealReader<'r> = dyn Fn(&str, &str, &[u8]) -> Option<String> + 'r;
+/// Says of a ticket, by its id, its owner and what is sealed in it, why that cannot be opened.
+pub type SealReader<'r> = dyn Fn(&str, &str, &[u8]) -> Option<WrongSeal> + 'r;
+
+/// Why what is sealed in a ticket cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongSeal {
+    /// The key of this id is not there.
+    NoKey(String),
+    /// The key is there and does not open it; this says of what is sealed what is wrong.
+    Damaged(String),
+}
 
 /// What a look at the rows has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +70,9 @@ const REPLY: &str = "whoever sends the request again is refused: look at what it
                      restore a backup";
 const SESSION: &str =
     "its programs are refused: let its client close it and start one anew; or restore a backup";
-const TABLE: &str =
-    "save what can be read with `ptc store rescue`, or with the tools of the database; or restore a backup";
+const TABLE_OF_FILE: &str = "save what can be read with `ptc store rescue`; or restore a backup";
+const TABLE_OF_DATABASE: &str = "look with the tools of the database (`pg_amcheck`) and save what can be read with them (`pg_dump`); or restore a \
+                                 backup";
 
 /// KeyedRows that are listed at a time.
 const BATCH: i64 = 1_000;
@@ -75,21 +85,22 @@ pub fn rows(place: &str, readers: &Readers<'_>) -> Result<LookedRows, StoreError
         if let Some(problem) = connection.absent(place)? {
             return Err(place::nothing(place, problem));
         }
-        return looked(&mut connection, &shown, readers);
+        return looked(&mut connection, TABLE_OF_DATABASE, &shown, readers);
     }
     copy::steadily(
         place,
-        |sqlite| looked(&mut SqliteConnection::of(sqlite), &shown, readers),
+        |sqlite| looked(&mut SqliteConnection::of(sqlite), TABLE_OF_FILE, &shown, readers),
         |looked| looked.found.is_empty(),
     )
 }
 
 fn looked(
     connection: &mut dyn Connection,
+    table: &'static str,
     shown: &str,
     readers: &Readers<'_>,
 ) -> Result<LookedRows, StoreError> {
-    let mut look = RowLook { connection, shown, is_old: false, seen: LookedRows::default() };
+    let mut look = RowLook { connection, table, shown, is_old: false, seen: LookedRows::default() };
     let steps = look.one("SELECT COALESCE(MAX(number), 0) FROM ptc_migrations", &[]);
     // Stores of earlier versions lack tables and columns.
     look.is_old = steps.is_ok_and(|row| row.and_then(|row| row.int(0).ok()) < Some(migrate::known()));
@@ -103,6 +114,8 @@ fn looked(
 /// A look at the rows of a store.
 struct RowLook<'l> {
     connection: &'l mut dyn Connection,
+    /// What to do about a table that cannot be read.
+    table: &'static str,
     shown: &'l str,
     /// Whether the store is of an earlier version.
     is_old: bool,
@@ -200,7 +213,13 @@ impl RowLook<'_> {
                 _ if !is_open => {}
                 Ok(Some(sealed)) => {
                     seen.waiting += 1;
-                    seen.lacking.extend((readers.seal)(id, &row.text(5)?, &sealed));
+                    match (readers.seal)(id, &row.text(5)?, &sealed) {
+                        None => {}
+                        Some(WrongSeal::NoKey(key)) => seen.lacking.push(key),
+                        Some(WrongSeal::Damaged(why)) => {
+                            wrong(format!("what is sealed in ticket {id} {why}"), TICKET);
+                        }
+                    }
                 }
                 Ok(None) => wrong(format!("what is sealed in ticket {id} is missing"), TICKET),
                 Err(why) => wrong(format!("what is sealed in ticket {id} cannot be read: {why}"), TICKET),
@@ -279,7 +298,7 @@ impl RowLook<'_> {
                 Err(_) if self.is_old => return Ok(()),
                 Err(error) => {
                     let what = format!("the list of {}s cannot be read: {}", rows.what, cause(error));
-                    self.seen.found.push(WrongRow { what, then: TABLE });
+                    self.seen.found.push(WrongRow { what, then: self.table });
                     return Ok(());
                 }
             };

@@ -427,7 +427,7 @@ fn wrong(place: &str) -> Vec<String> {
     let readers = crate::check::Readers {
         state: &|_| None,
         defines: &|_| false,
-        seal: &|id, _, sealed| (sealed != b"sealed").then(|| id.to_owned()),
+        seal: &|id, _, sealed| (sealed != b"sealed").then(|| crate::check::WrongSeal::NoKey(id.to_owned())),
     };
     let looked = crate::check::rows(place, &readers).expect("a look");
     looked.found.iter().map(ToString::to_string).collect()

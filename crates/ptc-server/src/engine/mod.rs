@@ -84,8 +84,8 @@ use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
 pub use self::tickets::{
-    By, Choice, Decided, Keys, LackingKeys, Which, WrongAnswer, decisions_in_short, lacking_key,
-    rejected_by_operator,
+    By, Choice, Decided, Keys, LackingKeys, Which, WrongAnswer, decisions_in_short, rejected_by_operator,
+    wrong_seal,
 };
 use self::tickets::{Desk, Made, Place};
 use self::tools::{Surface, Tool};

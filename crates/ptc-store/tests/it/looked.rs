@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ptc_store::Store;
-use ptc_store::check::{Readers, rows};
+use ptc_store::check::{Readers, WrongSeal, rows};
 use ptc_store::effects::{Begun, Effects, NewEffect};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
@@ -31,10 +31,11 @@ const DAMAGE: [&str; 9] = [
 ];
 
 /// What is told of that, in order.
-const TOLD: [&str; 10] = [
+const TOLD: [&str; 11] = [
     "what is shown of ticket a cannot be read: it is no JSON",
     "what was decided about ticket b cannot be read: it is no JSON",
     "what is sealed in ticket c is missing",
+    "what is sealed in ticket e is damaged",
     "the reply to one cannot be read: it is no JSON",
     "the answer of call run done cannot be read: it is no JSON",
     "the arguments of call run open cannot be read: it is no JSON",
@@ -93,7 +94,11 @@ fn look(place: &str) -> (Vec<String>, Vec<String>, u64) {
         defines: &|_| true,
         seal: &|id, owner, sealed| {
             assert_eq!((owner, sealed), ("ann", id.as_bytes()));
-            (id == "d").then(|| "k1".to_owned())
+            match id {
+                "d" => Some(WrongSeal::NoKey("k1".to_owned())),
+                "e" => Some(WrongSeal::Damaged("is damaged".to_owned())),
+                _ => None,
+            }
         },
     };
     let looked = rows(place, &readers).expect("it can be looked at");
@@ -112,7 +117,11 @@ fn each_row_is_looked_at_and_one_that_is_damaged_keeps_nobody_from_the_others() 
         let store = Arc::new(Store::open(&place).expect("the store opens"));
         fill(&store);
         let (found, lacking, waiting) = look(&place);
-        assert_eq!(found, ["what session s2 has defined cannot be loaded: it is torn"], "{place}");
+        let told = [
+            "what is sealed in ticket e is damaged",
+            "what session s2 has defined cannot be loaded: it is torn",
+        ];
+        assert_eq!(found, told, "{place}");
         assert_eq!((lacking.as_slice(), waiting), (["k1".to_owned()].as_slice(), 5));
         let is_file = place == file;
         let damage = DAMAGE.map(|change| change.replace("TORN", TORN[usize::from(!is_file)])).join(";");

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use ptc_server::engine::{Keys, decisions_in_short, lacking_key};
+use ptc_server::engine::{Keys, decisions_in_short, wrong_seal};
+use ptc_store::check::WrongSeal;
 use ptc_store::tickets::{ListedTicket, Tickets, Waiting};
 use serde_json::{Value as Json, json};
 
@@ -99,9 +100,14 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
     for (owner, ticket) in meant {
         // Somebody may have ended it since.
         let waiting = tickets.read(&ticket.id, owner).ok();
-        let damage = waiting.as_ref().map_or_else(|| ticket.damage(), Waiting::damage);
-        let sealed = waiting.map(|waiting| waiting.sealed).filter(|sealed| !sealed.is_empty());
-        let why = WhyNot { damage, lacks: sealed.and_then(|sealed| keys.lacks(&ticket.id, owner, &sealed)) };
+        let mut why = WhyNot::default();
+        let sealed = waiting.as_ref().filter(|waiting| !waiting.sealed.is_empty());
+        match sealed.and_then(|waiting| keys.wrong_seal(&ticket.id, owner, &waiting.sealed)) {
+            Some(SealedAway::Lacks(key)) => why.lacks = Some(key),
+            Some(SealedAway::Damaged(damage)) => why.damage = Some(damage),
+            None => {}
+        }
+        why.damage = waiting.as_ref().map_or_else(|| ticket.damage(), Waiting::damage).or(why.damage);
         lines.push(match args.json {
             true => fields(owner, ticket, &why, now).to_string(),
             false => text(owner, ticket, &why, now),
@@ -137,15 +143,26 @@ impl TicketKeys {
         Keys::load(&file).map(TicketKeys::Known).map_err(|problem| anyhow!("{problem}"))
     }
 
-    /// The key that a program is sealed with and that is not there, with where it was looked for.
-    fn lacks(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<LackedKey> {
+    /// Why a program does not open with them: the key that it is sealed with and that is not there, with where it was looked for, or
+    /// what is damaged.
+    fn wrong_seal(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<SealedAway> {
         let (keys, gone) = match self {
             TicketKeys::Known(keys) => (Some(keys), None),
             TicketKeys::Gone(file) => (None, Some(file.display().to_string())),
             TicketKeys::Unnamed => return None,
         };
-        Some(LackedKey { key: lacking_key(keys, id, owner, sealed)?, gone })
+        Some(match wrong_seal(keys, id, owner, sealed)? {
+            WrongSeal::NoKey(key) => SealedAway::Lacks(LackedKey { key, gone }),
+            WrongSeal::Damaged(why) => SealedAway::Damaged(format!("what is sealed of it {why}")),
+        })
     }
+}
+
+/// Why a program does not open.
+enum SealedAway {
+    Lacks(LackedKey),
+    /// With no key.
+    Damaged(String),
 }
 
 /// Why nobody can go on with a program, if nobody can.

@@ -417,7 +417,8 @@ impl Desk {
         }
         let parked = self
             .parked(id, owner, &waiting.sealed)
-            .map_err(|why| NotTaken::Unopened(Box::new(Unopened::new(&waiting, why))))?;
+            .map_err(|why| Unopened::sealed(&waiting, &self.keys, id, owner, why))
+            .map_err(|unopened| NotTaken::Unopened(Box::new(unopened)))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
         Ok((waiting, parked))
     }

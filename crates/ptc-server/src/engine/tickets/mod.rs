@@ -48,7 +48,7 @@ pub use self::ruling::in_short as decisions_in_short;
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 pub use self::settle::{Ended, kept};
-pub use self::unopened::{LackingKeys, lacking_key, rejected_by_operator};
+pub use self::unopened::{LackingKeys, rejected_by_operator, wrong_seal};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::CallFacts;
 use super::pulse::{SILENT, ToldOnce, in_time};

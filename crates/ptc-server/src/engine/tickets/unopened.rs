@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ptc_host::{Decision, PendingCall};
+use ptc_store::check::WrongSeal;
 use ptc_store::tickets::{TicketError, Waiting};
 use serde_json::{Value as Json, json};
 
@@ -14,40 +15,55 @@ use super::super::{Answered, Engine};
 use super::choice::Decided;
 use super::decide::{REJECT_AGAIN, answer};
 use super::made::Made;
-use super::seal::Sealed;
+use super::seal::{SealError, Sealed};
 use super::settle::{kept, rejected};
 use super::{Desk, Keys, account, changing, machine_of, refused};
 use crate::engine::Reason;
 use crate::events;
 
-/// Programs that wait and cannot be opened, counted by the ids of the keys that they are sealed with.
+/// Programs that wait and cannot be opened, counted by the ids of the keys that are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LackingKeys(BTreeMap<String, u64>);
+pub struct LackingKeys {
+    keys: BTreeMap<String, u64>,
+    /// Those of which no key is missing: what is sealed is damaged.
+    pub damaged: u64,
+}
 
 impl LackingKeys {
     /// Counts a ticket if these keys do not open what is sealed in it.
     pub fn look(&mut self, keys: Option<&Keys>, id: &str, owner: &str, sealed: &[u8]) {
-        if let Some(key) = lacking_key(keys, id, owner, sealed) {
-            *self.0.entry(key).or_default() += 1;
+        match wrong_seal(keys, id, owner, sealed) {
+            None => {}
+            Some(WrongSeal::NoKey(key)) => *self.keys.entry(key).or_default() += 1,
+            Some(WrongSeal::Damaged(_)) => self.damaged += 1,
         }
     }
 
-    /// How many there are.
+    /// How many there are whose key is missing.
     pub fn count(&self) -> u64 {
-        self.0.values().sum()
+        self.keys.values().sum()
     }
 
     /// The ids of their keys.
     pub fn names(&self) -> String {
-        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+        self.keys.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The id of the key that a ticket is sealed with, if it is not among these. Another key of the same id does not open it.
-pub fn lacking_key(keys: Option<&Keys>, id: &str, owner: &str, sealed: &[u8]) -> Option<String> {
-    let Ok(sealed) = Sealed::from_bytes(sealed) else { return Some("of another version".to_owned()) };
-    let opened = keys.is_some_and(|keys| keys.open(&machine_of(id, owner), &sealed).is_ok());
-    (!opened).then(|| sealed.key().to_owned())
+/// Why a ticket does not open with these keys, if it does not. Where the key of its id is among them, nobody puts another one there:
+/// either what is sealed is damaged, or another key had the same id, and ids are not given twice where programs make them.
+pub fn wrong_seal(keys: Option<&Keys>, id: &str, owner: &str, sealed: &[u8]) -> Option<WrongSeal> {
+    let Ok(sealed) = Sealed::from_bytes(sealed) else {
+        return Some(WrongSeal::Damaged("is damaged, or of another version".to_owned()));
+    };
+    match keys.map(|keys| keys.open(&machine_of(id, owner), &sealed)) {
+        Some(Ok(_)) => None,
+        None | Some(Err(SealError::NoKey(_))) => Some(WrongSeal::NoKey(sealed.key().to_owned())),
+        Some(Err(SealError::Tampered | SealError::Unknown)) => Some(WrongSeal::Damaged(format!(
+            "is damaged, or was sealed with another key that was called {} as well",
+            sealed.key()
+        ))),
+    }
 }
 
 impl Desk {
@@ -67,12 +83,23 @@ impl Desk {
         match looked.await {
             Ok(Ok(lacking)) if lacking.count() > 0 => {
                 events::tickets_unopened(lacking.count(), &lacking.names());
+                tell_damaged(&lacking);
             }
+            Ok(Ok(lacking)) => tell_damaged(&lacking),
             Ok(Err(error)) => {
                 tracing::warn!("whether programs that wait can be opened is not known: {error}")
             }
             _ => {}
         }
+    }
+}
+
+fn tell_damaged(lacking: &LackingKeys) {
+    if lacking.damaged > 0 {
+        tracing::warn!(
+            "of {} programs that wait what is sealed is damaged; they can only be rejected, and `ptc tickets` says which they are",
+            lacking.damaged
+        );
     }
 }
 
@@ -88,9 +115,20 @@ pub struct Unopened {
 
 impl Unopened {
     /// Of what waits.
-    pub fn new(waiting: &Waiting, why: String) -> Unopened {
+    fn new(waiting: &Waiting, why: String) -> Unopened {
         let calls = waiting.about["pending"].as_array().into_iter().flatten().filter_map(call).collect();
         Unopened { why, is_damaged: false, calls }
+    }
+
+    /// Of what waits and does not open with these keys.
+    pub fn sealed(waiting: &Waiting, keys: &Keys, id: &str, owner: &str, why: String) -> Unopened {
+        match wrong_seal(Some(keys), id, owner, &waiting.sealed) {
+            Some(WrongSeal::Damaged(why)) => {
+                let why = format!("what is sealed of it {why}");
+                Unopened { is_damaged: true, ..Unopened::new(waiting, why) }
+            }
+            Some(WrongSeal::NoKey(_)) | None => Unopened::new(waiting, why),
+        }
     }
 
     /// Of what waits, if it is damaged.

@@ -6,8 +6,8 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use ptc_server::engine::{Keys, LackingKeys, lacking_key};
-use ptc_store::check::LookedRows;
+use ptc_server::engine::{Keys, LackingKeys, wrong_seal};
+use ptc_store::check::{LookedRows, WrongSeal};
 use ptc_store::copy;
 use ptc_system::owned::{self, Reach};
 use ptc_system::private;
@@ -42,10 +42,10 @@ impl TriedKeys {
         self.keys.get_or_init(|| file.exists().then(|| Keys::load(file)).transpose())
     }
 
-    /// The key that is missing to open a ticket, if one is and that can be told.
-    pub fn lacks(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<String> {
+    /// Why a ticket cannot be opened, if it cannot and that can be told.
+    pub fn wrong_seal(&self, id: &str, owner: &str, sealed: &[u8]) -> Option<WrongSeal> {
         let keys = self.read(self.file.as_deref()?).as_ref().ok()?;
-        lacking_key(keys.as_ref(), id, owner, sealed)
+        wrong_seal(keys.as_ref(), id, owner, sealed)
     }
 
     /// Refuses a file that was needed and cannot be read.
@@ -90,8 +90,16 @@ fn waits(count: u64, names: &str) -> String {
     format!("{} {waits}, sealed with the key {names}", several(count, "program"))
 }
 
-/// Says which programs of a store wait that cannot go on with the keys of a file, if there are any.
-pub fn lacking(store: &str, file: &Path) -> anyhow::Result<Option<String>> {
+/// What is said of programs of a store that wait and cannot go on with the keys of a file.
+pub struct UnopenedPrograms {
+    /// Of those whose key is not in it, if there are any.
+    pub lacking: Option<String>,
+    /// Of those that are damaged: with whichever file, they cannot go on.
+    pub damaged: Option<String>,
+}
+
+/// Looks which programs of a store wait that cannot go on with the keys of a file.
+pub fn unopened(store: &str, file: &Path) -> anyhow::Result<UnopenedPrograms> {
     // A file that is not needed is not looked into.
     let mut keys = None;
     let mut lacking = LackingKeys::default();
@@ -102,8 +110,17 @@ pub fn lacking(store: &str, file: &Path) -> anyhow::Result<Option<String>> {
     if let Some(Some(Err(problem))) = keys {
         bail!("{problem}");
     }
-    let count = lacking.count();
-    Ok((count > 0).then(|| waits(count, &lacking.names())))
+    let (count, damaged) = (lacking.count(), lacking.damaged);
+    Ok(UnopenedPrograms {
+        lacking: (count > 0).then(|| waits(count, &lacking.names())),
+        damaged: (damaged > 0).then(|| {
+            format!(
+                "of {} what is sealed is damaged, or was sealed with another key of the same name, so that can only be rejected: \
+                 `ptc tickets` says which",
+                several(damaged, "program"),
+            )
+        }),
+    })
 }
 
 fn read(from: &Path) -> anyhow::Result<Vec<u8>> {

@@ -12,7 +12,7 @@ use ptc_store::check::{self, LookedRows, Readers};
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Draft, Store, copy, rescue};
 
-use self::keys::TriedKeys;
+use self::keys::{TriedKeys, UnopenedPrograms};
 use super::ignore_closed_pipe;
 use crate::agents::{grouped, several};
 use crate::exit::Outcome;
@@ -174,7 +174,7 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
     if ticket_keys.is_some() && !keys.exists() {
         bail!("--ticket-keys: there is no {}", keys.display());
     }
-    let lacking = keys::lacking(store, &keys)?;
+    let UnopenedPrograms { lacking, damaged } = keys::unopened(store, &keys)?;
     if !without_keys && let Some(lacking) = &lacking {
         bail!(
             "{lacking}, which {} does not have; name the file of keys that the servers were given with --ticket-keys, or copy \
@@ -192,7 +192,9 @@ fn backup(store: &str, to: &Path, ticket_keys: Option<&Path>, without_keys: bool
         false => ", without keys: there are none beside it".to_owned(),
     };
     let bytes = draft.publish()?;
-    let with = lacking.map_or(with.clone(), |lacking| format!("{with}; {lacking}, which is not copied"));
+    let lacking = lacking.map(|lacking| format!("; {lacking}, which is not copied")).unwrap_or_default();
+    let damaged = damaged.map(|damaged| format!("; {damaged}")).unwrap_or_default();
+    let with = format!("{with}{lacking}{damaged}");
     said(&format!("{store} is copied to {}: {} bytes{with}", to.display(), grouped(bytes)))
 }
 
@@ -213,9 +215,10 @@ fn restore(from: &str, store: &Path) -> anyhow::Result<Outcome> {
     let with = match keys.exists() {
         true => {
             keys::copy(&keys, &to_keys)?;
-            let lacking = keys::lacking(from, &keys)?;
-            let others = |lacking| format!(", with its keys; {lacking}, which is not among them");
-            lacking.map_or(", with its keys".to_owned(), others)
+            let UnopenedPrograms { lacking, damaged } = keys::unopened(from, &keys)?;
+            let lacking = lacking.map(|lacking| format!("; {lacking}, which is not among them"));
+            let damaged = damaged.map(|damaged| format!("; {damaged}"));
+            format!(", with its keys{}{}", lacking.unwrap_or_default(), damaged.unwrap_or_default())
         }
         false => ", without keys: programs that wait for people can go on only with those of the servers"
             .to_owned(),
@@ -295,7 +298,7 @@ fn looked_at(store: &str, keys: &TriedKeys) -> anyhow::Result<LookedRows> {
     let readers = Readers {
         state: &|bytes| dump::look_at(bytes).err().map(|error| error.to_string()),
         defines: &has_definitions,
-        seal: &|id, owner, sealed| keys.lacks(id, owner, sealed),
+        seal: &|id, owner, sealed| keys.wrong_seal(id, owner, sealed),
     };
     Ok(check::rows(store, &readers)?)
 }

@@ -7,7 +7,7 @@ use anyhow::{anyhow, bail};
 use ptc_server::engine::rejected_by_operator;
 use ptc_store::tickets::{TicketError, Tickets, Waiting};
 
-use super::{TicketKeys, TicketsPlace};
+use super::{SealedAway, TicketKeys, TicketsPlace};
 use crate::exit::Outcome;
 use crate::terminal::{self, plain};
 
@@ -58,9 +58,9 @@ fn over(waiting: &Waiting, id: &str, owner: &str, keys: &TicketKeys) -> anyhow::
     if let Some(why) = waiting.damage() {
         return Ok(why);
     }
-    let lacks = keys.lacks(id, owner, &waiting.sealed);
-    match (lacks, keys) {
-        (Some(lacks), TicketKeys::Known(_)) => {
+    match (keys.wrong_seal(id, owner, &waiting.sealed), keys) {
+        (Some(SealedAway::Damaged(why)), _) => Ok(why),
+        (Some(SealedAway::Lacks(lacks)), TicketKeys::Known(_)) => {
             Ok(format!("it is sealed with the key {}, which is not there", lacks.key))
         }
         (Some(_), TicketKeys::Gone(file)) => bail!(
