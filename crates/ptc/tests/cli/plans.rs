@@ -411,6 +411,16 @@ fn a_call_of_which_nobody_knows_ends_the_plan_each_time_until_somebody_says_what
     }
 }
 
+/// Moves a store that nobody uses, with its files.
+fn moved(world: &World, from: &str, to: &str) {
+    for ending in ["", "-wal", "-shm", "-synced"] {
+        let file = |name: &str| world.folder.join(format!("{name}{ending}"));
+        if file(from).exists() {
+            std::fs::rename(file(from), file(to)).expect("it moves");
+        }
+    }
+}
+
 #[test]
 fn calls_of_a_plan_are_listed_from_a_store_that_was_restored_and_from_one_that_was_moved() {
     let put = "(tool/call {:server \"world\" :tool \"put\" :args {:key \"lost\" :value 1}})";
@@ -424,12 +434,7 @@ fn calls_of_a_plan_are_listed_from_a_store_that_was_restored_and_from_one_that_w
         assert_eq!(gaps.len(), 1, "{name}");
 
         // Moved: whoever applies the plan there says where it is.
-        for ending in ["", ".keys"] {
-            let _ = std::fs::rename(
-                world.folder.join(format!("s.db{ending}")),
-                world.folder.join(format!("m.db{ending}")),
-            );
-        }
+        moved(&world, "s.db", "m.db");
         let (code, _, err) = world.run(&["effects"]);
         assert!(code == 0 && err.contains("s.db"), "{name}: {err}");
         let (code, out, _) = world.run(&["apply", "plan.json", "--store", "m.db"]);
@@ -438,7 +443,7 @@ fn calls_of_a_plan_are_listed_from_a_store_that_was_restored_and_from_one_that_w
 
         // Restored: it is another store, and knows the call.
         assert_eq!(world.run(&["store", "backup", "m.db", "b.db"]).0, 0, "{name}");
-        std::fs::rename(world.folder.join("m.db"), world.folder.join("away.db")).expect("it moves");
+        moved(&world, "m.db", "away.db");
         assert_eq!(world.run(&["store", "restore", "b.db", "m.db"]).0, 0, "{name}");
         let (code, out, err) = world.run(&["effects"]);
         let identity = gaps[0]["identity"].as_str().expect("text");
