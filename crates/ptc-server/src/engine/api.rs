@@ -41,10 +41,10 @@ impl Transport {
 /// Who calls. Transports fill it from what they know of the connection, never from arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Whom sessions and kept results belong to.
+    /// Whom sessions and kept results belong to: nobody else may use them.
     pub owner: Arc<str>,
-    /// Who it is, the same over all its connections: requests that are sent again are known by it, and sessions in a
-    /// store belong to it.
+    /// Who it is, the same over all its connections: everything that is limited is counted on its account, requests that
+    /// are sent again are known by it, and sessions in a store belong to it.
     pub principal: Arc<str>,
     /// The roles that a role credential may take; `None` if the caller has no role credential.
     pub roles: Option<Arc<[String]>>,

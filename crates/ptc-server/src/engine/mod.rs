@@ -532,7 +532,7 @@ impl Engine {
             protocol: caller.protocol.as_deref(),
             facts,
         };
-        ring.push(ms, caller.owner.clone(), call.record(self.settings.payloads, &self.redactor));
+        ring.push(ms, caller, call.record(self.settings.payloads, &self.redactor));
     }
 
     fn count_upstream(&self, facts: &CallFacts) {
@@ -543,12 +543,12 @@ impl Engine {
 
     /// Reads a result that was too large for an answer.
     pub async fn read_resource(&self, caller: &Caller, uri: &str) -> Result<Resource, ResourceError> {
-        self.resources.read(&caller.owner, uri).await
+        self.resources.read(caller, uri).await
     }
 
     /// The results that are kept for this caller, newest first.
     pub async fn resources(&self, caller: &Caller) -> Vec<ResourceLink> {
-        self.resources.list(&caller.owner).await
+        self.resources.list(caller).await
     }
 
     /// Where servers of one store leave things for each other.

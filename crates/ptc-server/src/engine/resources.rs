@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use ptc_store::StoreError;
 use ptc_store::shelf::{NewItem, Shelf, giving_way};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::api::{Caller, Resource, ResourceError, ResourceLink, Transport};
 use super::pulse::in_time;
@@ -23,8 +23,8 @@ pub const PREFIX: &str = "ptc://results/";
 /// How long results are kept in a store.
 const STORED_MS: i64 = 60 * 60 * 1_000;
 
-/// Kept results, the oldest first. Bounded in bytes and per owner: newer ones push out older ones of the same owner, and of
-/// whoever has most.
+/// Kept results, the oldest first, read by their owners. Bounded in bytes and per principal, over all of its connections:
+/// newer ones push out older ones of the same principal, and of whoever has most.
 #[derive(Debug)]
 pub struct Resources {
     bytes: usize,
@@ -36,12 +36,13 @@ pub struct Resources {
 #[derive(Debug)]
 struct KeptResource {
     owner: Arc<str>,
+    principal: Arc<str>,
     link: ResourceLink,
     text: Arc<str>,
 }
 
 impl Resources {
-    /// Room for so many bytes, and so many results of each owner.
+    /// Room for so many bytes, and so many results of each principal.
     pub fn new(bytes: usize, per_owner: usize, shelf: Option<Shelf>) -> Self {
         Resources { bytes, per_owner: per_owner.max(1), kept: Mutex::default(), shelf }
     }
@@ -53,11 +54,11 @@ impl Resources {
         }
         let link = link(format!("{PREFIX}{}", random_id::<16>()), name, text.len() as u64);
         let text: Arc<str> = text.into();
-        self.keep_here(&caller.owner, link.clone(), text.clone());
+        self.keep_here(caller, link.clone(), text.clone());
         // A client over stdio has no other server.
         if caller.transport == Transport::Http {
-            let (owner, uri, per_owner) = (caller.owner.clone(), link.uri.clone(), self.per_owner);
-            let about = json!({"name": name, "bytes": link.size});
+            let (owner, uri, per_owner) = (caller.principal.clone(), link.uri.clone(), self.per_owner);
+            let about = json!({"name": name, "bytes": link.size, OF: caller.owner});
             let put = move |shelf: &Shelf| {
                 let body = text.as_bytes();
                 let item = NewItem { id: &uri, owner: &owner, about: &about, body, ttl_ms: STORED_MS };
@@ -68,18 +69,20 @@ impl Resources {
         Some(link)
     }
 
-    fn keep_here(&self, owner: &Arc<str>, link: ResourceLink, text: Arc<str>) {
+    fn keep_here(&self, caller: &Caller, link: ResourceLink, text: Arc<str>) {
+        let (owner, principal) = (caller.owner.clone(), caller.principal.clone());
         let mut kept = self.kept();
-        kept.push_back(KeptResource { owner: owner.clone(), link, text });
-        let own = kept.iter().filter(|one| one.owner == *owner).count();
+        kept.push_back(KeptResource { owner, principal, link, text });
+        let own = kept.iter().filter(|one| one.principal == caller.principal).count();
         if own > self.per_owner
-            && let Some(oldest) = kept.iter().position(|one| one.owner == *owner)
+            && let Some(oldest) = kept.iter().position(|one| one.principal == caller.principal)
         {
             kept.remove(oldest);
         }
         if total(&kept) > self.bytes {
-            let things: Vec<_> = kept.iter().map(|one| (one.owner.clone(), one.text.len() as u64)).collect();
-            drop_all(&mut kept, giving_way(&things, self.bytes as u64));
+            let things = kept.iter().map(|one| (one.principal.clone(), one.text.len() as u64));
+            let going = giving_way(&things.collect::<Vec<_>>(), self.bytes as u64);
+            drop_all(&mut kept, going);
         }
     }
 
@@ -99,32 +102,34 @@ impl Resources {
         self.shelf.as_ref()
     }
 
-    /// Reads what was kept for this owner.
-    pub async fn read(&self, owner: &str, uri: &str) -> Result<Resource, ResourceError> {
+    /// Reads what was kept for this caller.
+    pub async fn read(&self, caller: &Caller, uri: &str) -> Result<Resource, ResourceError> {
         let resource = |text| Resource { uri: uri.to_owned(), mime_type: MIME, text };
         let here = self
             .kept()
             .iter()
-            .find(|one| one.link.uri == uri && &*one.owner == owner)
+            .find(|one| one.link.uri == uri && one.owner == caller.owner)
             .map(|one| one.text.clone());
         if let Some(text) = here {
             return Ok(resource(text));
         }
-        let (id, owner) = (uri.to_owned(), owner.to_owned());
+        let (id, account) = (uri.to_owned(), caller.principal.clone());
         let stored = match uri.starts_with(PREFIX) {
-            true => self.shelved(move |shelf| shelf.read(&id, &owner)).await.flatten(),
+            true => self.shelved(move |shelf| shelf.read(&id, &account)).await.flatten(),
             false => None,
         };
-        let text = stored.and_then(|(_, body)| String::from_utf8(body).ok());
+        let own = stored.filter(|(about, _)| is_of(about, caller));
+        let text = own.and_then(|(_, body)| String::from_utf8(body).ok());
         text.map(|text| resource(text.into())).ok_or(ResourceError::NotFound)
     }
 
-    /// What is kept for this owner, newest first; what only the store has comes last.
-    pub async fn list(&self, owner: &str) -> Vec<ResourceLink> {
-        let mut links = self.list_here(owner);
-        let owner = owner.to_owned();
-        for item in self.shelved(move |shelf| shelf.list(&owner)).await.unwrap_or_default() {
-            if item.id.starts_with(PREFIX) && !links.iter().any(|link| link.uri == item.id) {
+    /// What is kept for this caller, newest first; what only the store has comes last.
+    pub async fn list(&self, caller: &Caller) -> Vec<ResourceLink> {
+        let mut links = self.list_here(&caller.owner);
+        let account = caller.principal.clone();
+        for item in self.shelved(move |shelf| shelf.list(&account)).await.unwrap_or_default() {
+            let own = item.id.starts_with(PREFIX) && is_of(&item.about, caller);
+            if own && !links.iter().any(|link| link.uri == item.id) {
                 let name = item.about["name"].as_str().unwrap_or_default();
                 links.push(link(item.id, name, item.about["bytes"].as_u64().unwrap_or_default()));
             }
@@ -152,6 +157,13 @@ impl Resources {
     fn kept(&self) -> MutexGuard<'_, VecDeque<KeptResource>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where a stored result says whose it is: the store has it on the account of a principal.
+const OF: &str = "of";
+
+fn is_of(about: &Json, caller: &Caller) -> bool {
+    about[OF] == *caller.owner
 }
 
 fn link(uri: String, name: &str, bytes: u64) -> ResourceLink {
@@ -200,7 +212,7 @@ mod tests {
         let keep = async |owner: &str, bytes: usize| {
             resources.keep(&of(owner), "result", "x".repeat(bytes)).await.map(|link| link.uri)
         };
-        let found = async |owner: &str, uri: &str| resources.read(owner, uri).await.is_ok();
+        let found = async |owner: &str, uri: &str| resources.read(&of(owner), uri).await.is_ok();
         let first = keep("anna", 10).await.expect("it fits");
         let second = keep("anna", 10).await.expect("it fits");
         assert!(found("anna", &first).await && !found("ben", &first).await);
@@ -211,8 +223,8 @@ mod tests {
         assert_eq!(resources.size(), (2, 95));
         assert_eq!(keep("ben", 101).await, None);
         resources.forget("anna");
-        assert!(resources.list("anna").await.is_empty());
-        assert_eq!(resources.list("ben").await[0].uri, large);
+        assert!(resources.list(&of("anna")).await.is_empty());
+        assert_eq!(resources.list(&of("ben")).await[0].uri, large);
     }
 
     #[tokio::test]
@@ -226,11 +238,48 @@ mod tests {
         for _ in 0..50 {
             bens = keep("ben", 20).await;
         }
-        assert!(resources.read("anna", &annas).await.is_ok());
-        assert_eq!((resources.list("ben").await.len(), &resources.list("ben").await[0].uri), (4, &bens));
+        let (anna, ben) = (of("anna"), of("ben"));
+        assert!(resources.read(&anna, &annas).await.is_ok());
+        assert_eq!((resources.list(&ben).await.len(), &resources.list(&ben).await[0].uri), (4, &bens));
         let more = keep("anna", 15).await;
-        assert_eq!((resources.list("anna").await.len(), resources.list("ben").await.len()), (2, 3));
-        assert!(resources.read("anna", &more).await.is_ok());
+        assert_eq!((resources.list(&anna).await.len(), resources.list(&ben).await.len()), (2, 3));
+        assert!(resources.read(&anna, &more).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn results_of_many_connections_are_those_of_one_account_and_each_reads_its_own() {
+        let store = Arc::new(ptc_store::Store::open(":memory:").expect("it opens"));
+        let [alone, first, second] = [None, Some(&store), Some(&store)]
+            .map(|store| Resources::new(100, 3, store.map(|store| Shelf::new(store.clone(), 100))));
+        let over =
+            |connection: usize| Caller { principal: "ben".into(), ..of(&format!("ben over {connection}")) };
+        for (writes, reads) in [(&alone, &alone), (&first, &second)] {
+            let keep = async |caller: &Caller, bytes: usize| {
+                writes.keep(caller, "result", "x".repeat(bytes)).await.expect("it fits").uri
+            };
+            let annas = keep(&of("anna"), 30).await;
+            let mut bens = Vec::new();
+            for connection in 0..6 {
+                bens.push(keep(&over(connection), 25).await);
+            }
+            assert!(reads.read(&of("anna"), &annas).await.is_ok(), "what others keep does not push it out");
+            // Of what a store kept in one millisecond any may be the older one, but the last that was put down stays.
+            let listed = async || {
+                let mut sum = 0;
+                for connection in 0..6 {
+                    sum += reads.list(&over(connection)).await.len();
+                }
+                sum
+            };
+            assert_eq!(listed().await, 2, "as much as there is room for");
+            assert!(reads.read(&over(5), &bens[5]).await.is_ok());
+            assert!(reads.read(&over(4), &bens[5]).await.is_err(), "it is another connection's");
+            assert_eq!(reads.list(&over(5)).await.len(), 1);
+            for connection in 0..4 {
+                keep(&over(connection), 1).await;
+            }
+            assert_eq!(listed().await, 3, "only three of one account");
+        }
     }
 
     #[tokio::test]
@@ -239,12 +288,13 @@ mod tests {
         let server = || Resources::new(100, 2, Some(Shelf::new(store.clone(), 100)));
         let (first, second) = (server(), server());
         let link = first.keep(&of("anna"), "result", "[1]".to_owned()).await.expect("it fits");
-        assert_eq!(&*second.read("anna", &link.uri).await.expect("it is there").text, "[1]");
-        assert!(second.read("ben", &link.uri).await.is_err());
-        assert!(second.read("anna", "ptc://other").await.is_err());
-        assert_eq!(second.list("anna").await, first.list("anna").await);
+        let (anna, ben) = (of("anna"), of("ben"));
+        assert_eq!(&*second.read(&anna, &link.uri).await.expect("it is there").text, "[1]");
+        assert!(second.read(&ben, &link.uri).await.is_err());
+        assert!(second.read(&anna, "ptc://other").await.is_err());
+        assert_eq!(second.list(&anna).await, first.list(&anna).await);
         let own = Caller::new("anna", Transport::Stdio);
         let link = first.keep(&own, "result", "[2]".to_owned()).await.expect("it fits");
-        assert!(second.read("anna", &link.uri).await.is_err(), "nobody else can ask for it");
+        assert!(second.read(&anna, &link.uri).await.is_err(), "nobody else can ask for it");
     }
 }

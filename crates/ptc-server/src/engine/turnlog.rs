@@ -20,7 +20,7 @@ const LOADED_BYTES: usize = 64 << 20;
 /// Items of a page.
 const LIMITS: (usize, usize) = (100, 1_000);
 
-/// Turns, oldest first. Where room is short, those of whoever has most go.
+/// Turns, oldest first. Where room is short, those of whoever has most go, over all of their connections.
 #[derive(Debug, Default)]
 pub struct TurnLog {
     kept: Mutex<KeptTurn>,
@@ -28,9 +28,22 @@ pub struct TurnLog {
 
 #[derive(Debug, Default)]
 struct KeptTurn {
-    /// Turns with their owners and sizes.
-    turns: VecDeque<(Option<Arc<str>>, Arc<Json>, usize)>,
+    turns: VecDeque<LoggedTurn>,
     bytes: usize,
+}
+
+#[derive(Debug)]
+struct LoggedTurn {
+    /// Who may see it, and on whose account it is; nobody in particular if it comes from a file.
+    of: Option<(Arc<str>, Arc<str>)>,
+    turn: Arc<Json>,
+    bytes: usize,
+}
+
+impl LoggedTurn {
+    fn belongs_to(&self, owner: &str) -> bool {
+        self.of.as_ref().is_some_and(|(of, _)| **of == *owner)
+    }
 }
 
 impl TurnLog {
@@ -63,12 +76,12 @@ impl TurnLog {
         Ok(log)
     }
 
-    /// Adds a turn of a running server.
-    pub fn add(&self, owner: Option<Arc<str>>, turn: Json) {
-        self.push(owner, turn, LIVE_BYTES);
+    /// Adds a turn of a running server, for its owner to see and on the account of a principal.
+    pub fn add(&self, owner: &Arc<str>, principal: &Arc<str>, turn: Json) {
+        self.push(Some((owner.clone(), principal.clone())), turn, LIVE_BYTES);
     }
 
-    fn push(&self, owner: Option<Arc<str>>, turn: Json, most: usize) {
+    fn push(&self, of: Option<(Arc<str>, Arc<str>)>, turn: Json, most: usize) {
         if turn["event"] != "turn" {
             return;
         }
@@ -77,13 +90,14 @@ impl TurnLog {
             return;
         }
         let mut kept = self.kept();
-        kept.turns.push_back((owner, Arc::new(turn), bytes));
+        kept.turns.push_back(LoggedTurn { of, turn: Arc::new(turn), bytes });
         kept.bytes += bytes;
         if kept.bytes > most {
-            let turns = kept.turns.iter().map(|(owner, _, bytes)| (owner.clone(), *bytes as u64));
+            let account = |one: &LoggedTurn| one.of.as_ref().map(|(_, principal)| principal.clone());
+            let turns = kept.turns.iter().map(|one| (account(one), one.bytes as u64));
             let going = giving_way(&turns.collect::<Vec<_>>(), most as u64);
             drop_all(&mut kept.turns, going);
-            kept.bytes = kept.turns.iter().map(|(_, _, bytes)| bytes).sum();
+            kept.bytes = kept.turns.iter().map(|one| one.bytes).sum();
         }
     }
 
@@ -95,8 +109,9 @@ impl TurnLog {
     fn chosen(&self, args: &Json, witness: &Witness) -> Result<Vec<Arc<Json>>, Json> {
         let filter = Filter::read(args)?;
         let kept = self.kept();
-        let own = kept.turns.iter().filter(|(owner, ..)| witness.owner.is_none() || *owner == witness.owner);
-        Ok(own.map(|(_, turn, _)| turn.clone()).filter(|turn| filter.fits(turn)).collect())
+        let seen = |one: &&LoggedTurn| witness.owner.as_ref().is_none_or(|owner| one.belongs_to(owner));
+        let own = kept.turns.iter().filter(seen);
+        Ok(own.map(|one| one.turn.clone()).filter(|turn| filter.fits(turn)).collect())
     }
 }
 
@@ -312,12 +327,12 @@ pub fn outlines(log: &TurnLog) -> Vec<Json> {
             "fail": {"reason": turn["data"]["fail"]["reason"]},
         })
     };
-    log.kept().turns.iter().map(|(_, turn, _)| entry(turn)).collect()
+    log.kept().turns.iter().map(|one| entry(&one.turn)).collect()
 }
 
 /// The sums over all turns of a file.
 pub fn totals(log: &TurnLog) -> Json {
-    let turns: Vec<Arc<Json>> = log.kept().turns.iter().map(|(_, turn, _)| turn.clone()).collect();
+    let turns: Vec<Arc<Json>> = log.kept().turns.iter().map(|one| one.turn.clone()).collect();
     counters(&turns)
 }
 
@@ -329,13 +344,14 @@ mod tests {
     fn an_owner_with_many_turns_pushes_out_none_of_others() {
         let log = TurnLog::default();
         let turn = |n: usize, bytes: usize| json!({"event": "turn", "turn": n, "data": "x".repeat(bytes)});
-        log.add(Some("anna".into()), turn(0, 10));
-        (0..30).for_each(|n| log.add(Some("ben".into()), turn(n, 1 << 20)));
-        log.add(Some("ben".into()), turn(30, LIVE_BYTES));
+        let add = |owner: &str, turn: Json| log.add(&owner.into(), &owner.into(), turn);
+        add("anna", turn(0, 10));
+        (0..30).for_each(|n| add("ben", turn(n, 1 << 20)));
+        add("ben", turn(30, LIVE_BYTES));
         let owners = |name: &str| {
             let kept = log.kept();
-            let own = kept.turns.iter().filter(|(owner, ..)| owner.as_deref() == Some(name));
-            own.map(|(_, turn, _)| turn["turn"].as_u64()).collect::<Vec<_>>()
+            let own = kept.turns.iter().filter(|one| one.belongs_to(name));
+            own.map(|one| one.turn["turn"].as_u64()).collect::<Vec<_>>()
         };
         assert_eq!(owners("anna"), [Some(0)]);
         assert_eq!(
@@ -344,5 +360,15 @@ mod tests {
             "the last, as far as there is room"
         );
         assert!(log.kept().bytes <= LIVE_BYTES);
+    }
+
+    #[test]
+    fn turns_of_many_connections_are_those_of_one_account() {
+        let log = TurnLog::default();
+        let turn = |bytes: usize| json!({"event": "turn", "data": "x".repeat(bytes)});
+        log.add(&"anna over 1".into(), &"anna".into(), turn(3 << 20));
+        (0..9).for_each(|n| log.add(&format!("ben over {n}").into(), &"ben".into(), turn(2 << 20)));
+        let of = |owner: &str| log.kept().turns.iter().filter(|one| one.belongs_to(owner)).count();
+        assert_eq!((of("anna over 1"), of("ben over 0"), of("ben over 8")), (1, 0, 1));
     }
 }

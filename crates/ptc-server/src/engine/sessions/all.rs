@@ -73,6 +73,7 @@ impl Sessions {
         let facts = SessionFacts {
             id: new.id,
             owner: self.owner(caller),
+            principal: caller.principal.clone(),
             title: new.title,
             mode: new.mode,
             ttl: new.ttl,
@@ -106,7 +107,8 @@ impl Sessions {
         if all.open.len() >= self.settings.most {
             return limit("maximum number of sessions reached");
         }
-        let own = all.open.values().filter(|session| session.owner == facts.owner).count();
+        // Of all connections: whoever opens more of them gets no more room.
+        let own = all.open.values().filter(|session| session.principal == facts.principal).count();
         if own >= self.settings.per_owner {
             return limit("maximum number of sessions for this owner reached");
         }

@@ -445,6 +445,7 @@ impl Engine {
         let facts = SessionFacts {
             id: id.to_owned(),
             owner,
+            principal: caller.principal.clone(),
             title: meta.title,
             mode,
             ttl: Duration::from_millis(u64::try_from(left).unwrap_or_default()),

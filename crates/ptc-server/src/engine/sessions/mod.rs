@@ -72,7 +72,10 @@ impl Mode {
 #[derive(Debug)]
 pub struct SessionFacts {
     id: String,
+    /// Who may use it.
     owner: Arc<str>,
+    /// On whose account it is.
+    principal: Arc<str>,
     title: Option<String>,
     mode: Mode,
     /// What is left of its time.
