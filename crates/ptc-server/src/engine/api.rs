@@ -62,6 +62,11 @@ impl Caller {
         let owner = owner.into();
         Caller { principal: owner.clone(), owner, roles: None, transport, protocol: None, client: None }
     }
+
+    /// Whether nothing tells this client from others with its token: a request over HTTP that belongs to no MCP session.
+    pub fn is_any_with_its_token(&self) -> bool {
+        self.transport == Transport::Http && self.owner == self.principal
+    }
 }
 
 /// How far a call is. There is no total: how much a program has to do shows only when it is done.

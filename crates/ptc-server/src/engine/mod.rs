@@ -511,7 +511,7 @@ impl Engine {
         })
     }
 
-    /// Remembers a call for `lisp_debug`, whose own calls are not remembered.
+    /// Remembers a call for `lisp_debug`, whose own calls are not remembered, nor those that it would show to nobody.
     fn record(
         &self,
         caller: &Caller,
@@ -521,7 +521,8 @@ impl Engine {
         started: Instant,
         signals: &Signals,
     ) {
-        let Some(ring) = self.ring.as_ref().filter(|_| tool != Tool::Debug.name()) else { return };
+        let shown = tool != Tool::Debug.name() && !caller.is_any_with_its_token();
+        let Some(ring) = self.ring.as_ref().filter(|_| shown) else { return };
         let ms = ptc_host::now_ms();
         let call = debug::Call {
             request_id: &signals.request_id,
@@ -546,9 +547,13 @@ impl Engine {
         self.resources.read(caller, uri).await
     }
 
-    /// The results that are kept for this caller, newest first.
+    /// The results that are kept for this caller, newest first. Where clients cannot be told apart each reads those whose
+    /// addresses it was told, and nobody is told those of others.
     pub async fn resources(&self, caller: &Caller) -> Vec<ResourceLink> {
-        self.resources.list(caller).await
+        match caller.is_any_with_its_token() {
+            true => Vec::new(),
+            false => self.resources.list(caller).await,
+        }
     }
 
     /// Where servers of one store leave things for each other.
@@ -686,11 +691,15 @@ impl Engine {
 
     /// The tools in the list of this caller.
     fn offered(&self, caller: &Caller) -> impl Iterator<Item = Tool> {
-        let there = |tool: &Tool| self.sessions.is_some() || !tool.is_session();
+        let there = |tool: &Tool| match tool {
+            Tool::Debug => !caller.is_any_with_its_token(),
+            _ => self.sessions.is_some() || !tool.is_session(),
+        };
         Tool::all().filter(move |tool| is_for(caller, *tool) && self.listed(caller, *tool) && there(tool))
     }
 
-    /// Whether a tool exists for this caller. Sessions that are off have an answer of their own.
+    /// Whether a tool exists for this caller. Sessions that are off have an answer of their own, and so has `lisp_debug`
+    /// for clients that cannot be told apart.
     fn listed(&self, caller: &Caller, tool: Tool) -> bool {
         let policy = self.settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref());
         let allowed = policy.and_then(|policy| policy.mcp_tools.as_ref());

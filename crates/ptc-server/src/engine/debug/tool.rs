@@ -79,6 +79,9 @@ impl Engine {
         caller: &Caller,
         args: &Args,
     ) -> Answered {
+        if caller.is_any_with_its_token() {
+            return fixed(Reason::UNKNOWN_TOOL, STRANGER, BEGIN);
+        }
         let question = match Question::read(args) {
             Ok(question) => question,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
@@ -145,6 +148,10 @@ impl Engine {
     }
 }
 
+const STRANGER: &str = "lisp_debug shows a client its own calls, and this request came without an MCP session: nothing tells its client from \
+                        others with the same token";
+const BEGIN: &str = "Begin an MCP session with `initialize` (protocol 2025-11-25 or older) and send its Mcp-Session-Id with the calls to be \
+                     looked at and with this one, or use the server over stdio.";
 const FORGOTTEN: &str = "No call of yours with this request_id is remembered; old ones are dropped.";
 
 fn forgotten(note: &str) -> Json {

@@ -1,10 +1,10 @@
 //! `lisp_debug`: what is remembered, summed up and shown.
 
 use ptc_server::engine::settings::Debug;
-use ptc_server::engine::{Payloads, Profile, Settings, Signals};
+use ptc_server::engine::{Caller, Payloads, Profile, Settings, Signals, Transport};
 use serde_json::{Value as Json, json};
 
-use super::support::{Folder, SECRET, aggregator, anna, args, call, eval, object, patient};
+use super::support::{Folder, SECRET, aggregator, anna, args, call, call_as, eval, object, patient};
 
 fn debugging(payloads: Payloads) -> Settings {
     let debug = Some(Debug { ring_size: 100, max_response_bytes: 64 << 10 });
@@ -175,5 +175,28 @@ async fn a_client_sees_its_own_calls_and_not_those_of_others_with_the_same_token
         assert!(told(first.clone()).await.contains(own), "{op}");
         let other = told(second.clone()).await;
         assert!(!other.contains("mine alone") && !other.contains("lisp_eval"), "{op}: {other}");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_nothing_tells_from_those_of_others_see_no_calls() {
+    let engine = aggregator(debugging(Payloads::Full)).await;
+    let stateless = Caller::new("the token", Transport::Http);
+    let in_session = Caller { owner: "mcp_1".into(), ..stateless.clone() };
+    let signals = Signals { request_id: "7".to_owned(), ..Signals::default() };
+    let program = args(json!({"program": "(str \"mine alone\")", "context": {"x": "hidden-value"}}));
+    engine.call(&stateless, "lisp_eval", program, signals).await.expect("it is answered");
+    let offered = |caller: &Caller| engine.tools(caller).iter().any(|tool| tool.name == "lisp_debug");
+    assert_eq!([offered(&stateless), offered(&in_session), offered(&anna())], [false, true, true]);
+    for op in ["stats", "recent", "get"] {
+        let question = json!({"op": op, "request_id": "7"});
+        let refused = call_as(&stateless, &engine, "lisp_debug", question.clone()).await;
+        assert_eq!((&object(&refused)["reason"], refused.is_error), (&json!("unknown_tool"), true));
+        assert!(refused.text().contains("others with the same token"), "{}", refused.text());
+        assert!(refused.text().contains("`initialize`"), "{}", refused.text());
+        let other = call_as(&in_session, &engine, "lisp_debug", question).await.text();
+        for told in [refused.text(), other] {
+            assert!(!told.contains("mine alone") && !told.contains("hidden-value"), "{op}: {told}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use ptc_server::engine::{CallError, Caller, Content, Profile, Settings, Signals,
 use serde_json::json;
 
 use super::support::{
-    aggregator, anna, args, call, engine, eval, eval_in, object, patient, session, with_sessions,
+    aggregator, anna, args, call, call_as, engine, eval, eval_in, object, patient, session, with_sessions,
 };
 
 #[tokio::test]
@@ -159,6 +159,19 @@ async fn results_are_shown_whole_or_as_what_they_are_and_kept_as_a_resource() {
     assert!(engine.read_resource(&ben, &link.uri).await.is_err(), "it is anna's");
     engine.close_owner("anna");
     assert!(engine.read_resource(&anna(), &link.uri).await.is_err());
+}
+
+#[tokio::test]
+async fn results_of_clients_that_cannot_be_told_apart_are_read_by_their_addresses_and_not_listed() {
+    let engine = engine(patient(Profile::Structured)).await;
+    let stateless = Caller::new("the token", Transport::Http);
+    let program = json!({"program": "(vec (range 9000))"});
+    for (caller, listed) in [(&stateless, 0), (&Caller { owner: "mcp_1".into(), ..stateless.clone() }, 1)] {
+        let reply = call_as(caller, &engine, "lisp_eval", program.clone()).await;
+        let Some(Content::ResourceLink(link)) = reply.content.get(1) else { panic!("a link follows") };
+        assert!(engine.read_resource(caller, &link.uri).await.is_ok());
+        assert_eq!(engine.resources(caller).await.len(), listed);
+    }
 }
 
 /// A program that fails cannot be mended by what nobody sees.
