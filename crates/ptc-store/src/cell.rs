@@ -3,6 +3,7 @@
 use bytes::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use serde_json::Value as Json;
 
 /// What a parameter or a column holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +12,18 @@ pub(crate) enum Cell {
     Int(i64),
     Text(String),
     Bytes(Vec<u8>),
+}
+
+impl Cell {
+    /// What a person can read of it.
+    pub fn shown(&self) -> String {
+        match self {
+            Cell::Null => "(nothing)".to_owned(),
+            Cell::Int(number) => number.to_string(),
+            Cell::Text(text) => text.clone(),
+            Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
 }
 
 /// Parameters of a statement: `cells![id, version]`.
@@ -110,7 +123,7 @@ impl Row {
     pub fn int(&self, column: usize) -> Result<i64, String> {
         match self.0.get(column) {
             Some(Cell::Int(value)) => Ok(*value),
-            other => Err(unexpected("a number", column, other)),
+            other => Err(unexpected("a number", &numbered(column), other)),
         }
     }
 
@@ -126,7 +139,7 @@ impl Row {
     pub fn text(&self, column: usize) -> Result<String, String> {
         match self.0.get(column) {
             Some(Cell::Text(value)) => Ok(value.clone()),
-            other => Err(unexpected("text", column, other)),
+            other => Err(unexpected("text", &numbered(column), other)),
         }
     }
 
@@ -142,7 +155,7 @@ impl Row {
     pub fn bytes(&self, column: usize) -> Result<Vec<u8>, String> {
         match self.0.get(column) {
             Some(Cell::Bytes(value)) => Ok(value.clone()),
-            other => Err(unexpected("bytes", column, other)),
+            other => Err(unexpected("bytes", &numbered(column), other)),
         }
     }
 
@@ -155,7 +168,105 @@ impl Row {
     }
 }
 
-fn unexpected(kind: &str, column: usize, found: Option<&Cell>) -> String {
+/// Reads a row that may be damaged, by the names of its columns: what cannot be read is nothing meanwhile, and is told at the end.
+/// So a row with one value of another kind is still a row of lists.
+pub(crate) struct Reading<'r> {
+    row: &'r Row,
+    /// The columns, as the statement names them, with `, ` between them. Others may follow.
+    columns: &'static str,
+    wrong: Vec<String>,
+}
+
+impl<'r> Reading<'r> {
+    /// Of a row with these columns.
+    pub fn of(row: &'r Row, columns: &'static str) -> Self {
+        Reading { row, columns, wrong: Vec::new() }
+    }
+
+    /// A number.
+    pub fn int(&mut self, name: &str) -> Option<i64> {
+        match self.cell(name) {
+            Some(Cell::Int(value)) => Some(*value),
+            other => self.expected("a number", name, other),
+        }
+    }
+
+    /// A number or nothing.
+    pub fn maybe_int(&mut self, name: &str) -> Option<i64> {
+        self.is_something(name).then(|| self.int(name)).flatten()
+    }
+
+    /// Text. Of anything else, what a person can read of it.
+    pub fn text(&mut self, name: &str) -> String {
+        match self.cell(name) {
+            Some(Cell::Text(text)) => text.clone(),
+            other => {
+                self.expected::<()>("text", name, other);
+                other.map(Cell::shown).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Text or nothing.
+    pub fn maybe_text(&mut self, name: &str) -> Option<String> {
+        self.is_something(name).then(|| self.text(name))
+    }
+
+    /// Bytes.
+    pub fn bytes(&mut self, name: &str) -> Option<&'r [u8]> {
+        match self.cell(name) {
+            Some(Cell::Bytes(bytes)) => Some(bytes),
+            other => self.expected("bytes", name, other),
+        }
+    }
+
+    /// Bytes or nothing.
+    pub fn maybe_bytes(&mut self, name: &str) -> Option<&'r [u8]> {
+        self.is_something(name).then(|| self.bytes(name)).flatten()
+    }
+
+    /// JSON, kept as bytes; `called` is how people call it.
+    pub fn json(&mut self, name: &str, called: &str) -> Option<Json> {
+        let read = serde_json::from_slice(self.bytes(name)?);
+        read.map_err(|error| self.tell(format!("{called} cannot be read: it is no JSON: {error}"))).ok()
+    }
+
+    /// The same, or nothing.
+    pub fn maybe_json(&mut self, name: &str, called: &str) -> Option<Json> {
+        self.is_something(name).then(|| self.json(name, called)).flatten()
+    }
+
+    /// Tells something else that is wrong with it.
+    pub fn tell(&mut self, what: String) {
+        self.wrong.push(what);
+    }
+
+    /// What is wrong with it, if something is.
+    pub fn wrong(self) -> Option<String> {
+        (!self.wrong.is_empty()).then(|| self.wrong.join(", and "))
+    }
+
+    fn cell(&self, name: &str) -> Option<&'r Cell> {
+        let is_it = |column: &str| column.rsplit('.').next() == Some(name);
+        self.row.0.get(self.columns.split(", ").position(is_it)?)
+    }
+
+    /// Whether there is anything.
+    pub fn is_something(&self, name: &str) -> bool {
+        self.cell(name) != Some(&Cell::Null)
+    }
+
+    fn expected<T>(&mut self, kind: &str, name: &str, found: Option<&Cell>) -> Option<T> {
+        self.tell(unexpected(kind, &format!("its column {name}"), found));
+        None
+    }
+}
+
+fn numbered(column: usize) -> String {
+    format!("column {}", column + 1)
+}
+
+fn unexpected(kind: &str, column: &str, found: Option<&Cell>) -> String {
     let found = match found {
         None => "no column",
         Some(Cell::Null) => "nothing",
@@ -163,5 +274,5 @@ fn unexpected(kind: &str, column: usize, found: Option<&Cell>) -> String {
         Some(Cell::Text(_)) => "text",
         Some(Cell::Bytes(_)) => "bytes",
     };
-    format!("column {} holds {found} instead of {kind}", column + 1)
+    format!("{column} holds {found} instead of {kind}")
 }

@@ -5,10 +5,14 @@ use std::fmt;
 
 use crate::cell::{Cell, Row, cells};
 use crate::copy;
+use crate::effects::CallRow;
 use crate::place::{self, Place};
+use crate::requests::RequestRow;
+use crate::sessions::SessionHead;
 use crate::sqlite::SqliteConnection;
+use crate::tickets::{TicketReader, TicketRow};
 use crate::tx::{Connection, Mode, Tx};
-use crate::{StoreError, migrate, pg};
+use crate::{StoreError, effects, migrate, pg, requests, sessions, tickets};
 
 /// Something in a row that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub struct Readers<'r> {
     pub state: &'r dyn Fn(&[u8]) -> Option<String>,
     /// Whether a session that says this of itself has defined something.
     pub defines: &'r dyn Fn(&[u8]) -> bool,
+    /// What is wrong with what is shown of a ticket that waits, and with what was decided, if something is.
+    pub ticket: TicketReader,
     /// Why what is sealed in the open ticket of this id and this owner cannot be opened, if it cannot.
     pub seal: &'r SealReader<'r>,
 }
@@ -125,6 +131,8 @@ struct RowLook<'l> {
 /// KeyedRows of a table: how they are called, and the statements that list their keys behind one, and that read one.
 struct KeyedRows {
     what: &'static str,
+    /// What to do about one that the database does not give.
+    then: &'static str,
     /// The key behind which the first one comes.
     first: &'static [&'static str],
     keys: &'static str,
@@ -133,31 +141,34 @@ struct KeyedRows {
 
 const TICKETS: KeyedRows = KeyedRows {
     what: "ticket",
+    then: TICKET,
     first: &[""],
     keys: "SELECT id FROM ptc_tickets WHERE id > ?1 ORDER BY id LIMIT ?2",
-    one: "SELECT t.used, t.about, t.decided, t.ended, s.sealed, t.owner, t.expires_at, t.began_at
-         FROM ptc_tickets t LEFT JOIN ptc_ticket_seals s ON s.ticket = t.id WHERE t.id = ?1",
+    one: tickets::WHOLE,
 };
 
 const REQUESTS: KeyedRows = KeyedRows {
     what: "request",
+    then: REPLY,
     first: &[""],
     keys: "SELECT scope FROM ptc_requests WHERE scope > ?1 ORDER BY scope LIMIT ?2",
-    one: "SELECT reply FROM ptc_requests WHERE scope = ?1",
+    one: requests::ONE,
 };
 
 const CALLS: KeyedRows = KeyedRows {
     what: "call",
+    then: ANSWER,
     first: &["", ""],
     keys: "SELECT scope, identity FROM ptc_effects WHERE (scope, identity) > (?1, ?2) ORDER BY scope, identity LIMIT ?3",
-    one: "SELECT state, args, answer FROM ptc_effects WHERE scope = ?1 AND identity = ?2",
+    one: effects::ONE,
 };
 
 const SESSIONS: KeyedRows = KeyedRows {
     what: "session",
+    then: SESSION,
     first: &[""],
     keys: "SELECT id FROM ptc_sessions WHERE id > ?1 ORDER BY id LIMIT ?2",
-    one: "SELECT closed FROM ptc_sessions WHERE id = ?1",
+    one: sessions::HEAD,
 };
 
 /// The parts of a session, what each is called, and how it is read while the session is open.
@@ -194,70 +205,43 @@ enum SessionPart {
 impl RowLook<'_> {
     fn tickets(&mut self, readers: &Readers<'_>) -> Result<(), StoreError> {
         let now = self.now_ms()?;
-        self.each(&TICKETS, TICKET, |seen, id, row| {
-            let mut wrong = |what: String, then| seen.found.push(WrongRow { what, then });
-            if row.int(0)? != 0 {
-                if let Some(why) = unread(row, 3) {
-                    wrong(format!("what came of ticket {id} {why}"), ENDED);
+        self.each(&TICKETS, |seen, id, row| {
+            let mut ticket = TicketRow::whole(row, readers.ticket);
+            if ticket.is_over() {
+                return ticket.wrong.map(|why| (why, ENDED));
+            }
+            if let Some(sealed) = ticket.sealed.take().filter(|_| ticket.waits(now)) {
+                seen.waiting += 1;
+                match (readers.seal)(id, &ticket.owner, &sealed) {
+                    Some(WrongSeal::NoKey(key)) => seen.lacking.push(key),
+                    Some(WrongSeal::Damaged(why)) => ticket.is_wrong(format!("what is sealed in it {why}")),
+                    None => {}
                 }
-                return Ok(());
             }
-            if let Some(why) = unread(row, 1) {
-                wrong(format!("what is shown of ticket {id} {why}"), TICKET);
-            }
-            if let Some(why) = unread(row, 2) {
-                wrong(format!("what was decided about ticket {id} {why}"), TICKET);
-            }
-            let is_open = row.int(6)? > now || row.maybe_int(7)?.is_some();
-            match row.maybe_bytes(4) {
-                _ if !is_open => {}
-                Ok(Some(sealed)) => {
-                    seen.waiting += 1;
-                    match (readers.seal)(id, &row.text(5)?, &sealed) {
-                        None => {}
-                        Some(WrongSeal::NoKey(key)) => seen.lacking.push(key),
-                        Some(WrongSeal::Damaged(why)) => {
-                            wrong(format!("what is sealed in ticket {id} {why}"), TICKET);
-                        }
-                    }
-                }
-                Ok(None) => wrong(format!("what is sealed in ticket {id} is missing"), TICKET),
-                Err(why) => wrong(format!("what is sealed in ticket {id} cannot be read: {why}"), TICKET),
-            }
-            Ok(())
+            ticket.wrong.map(|why| (why, TICKET))
         })
     }
 
     fn requests(&mut self) -> Result<(), StoreError> {
-        self.each(&REQUESTS, REPLY, |seen, scope, row| {
-            let why = unread(row, 0).map(|why| format!("the reply to {scope} {why}"));
-            seen.found.extend(why.map(|what| WrongRow { what, then: REPLY }));
-            Ok(())
-        })
+        self.each(&REQUESTS, |_, _, row| RequestRow::read(row).wrong.map(|why| (why, REPLY)))
     }
 
     fn calls(&mut self) -> Result<(), StoreError> {
-        self.each(&CALLS, ANSWER, |seen, call, row| {
-            let mut wrong = |what: String, then| seen.found.push(WrongRow { what, then });
-            if row.text(0)? == crate::effects::BEGUN
-                && let Some(why) = unread(row, 1)
-            {
-                wrong(format!("the arguments of call {call} {why}"), OPEN_CALL);
-            }
-            if let Some(why) = unread(row, 2) {
-                wrong(format!("the answer of call {call} {why}"), ANSWER);
-            }
-            Ok(())
+        self.each(&CALLS, |_, _, row| {
+            let call = CallRow::read(row);
+            let then = if call.is_open() { OPEN_CALL } else { ANSWER };
+            call.wrong.map(|why| (why, then))
         })
     }
 
     fn sessions(&mut self, readers: &Readers<'_>) -> Result<(), StoreError> {
-        let mut open = Vec::new();
-        self.each(&SESSIONS, SESSION, |_, id, row| {
-            if row.int(0)? == 0 {
+        let (mut open, now) = (Vec::new(), self.now_ms()?);
+        self.each(&SESSIONS, |_, id, row| {
+            let session = SessionHead::read(row, now);
+            if !session.is_closed {
                 open.push(id.to_owned());
             }
-            Ok(())
+            session.wrong.map(|why| (why, SESSION))
         })?;
         // One part at a time: a state may be as large as the memory of its session.
         for id in open {
@@ -282,12 +266,11 @@ impl RowLook<'_> {
         Ok(())
     }
 
-    /// Looks at each row. One that cannot be read is told, with what to do, and the others are looked at.
+    /// Looks at each row: `look` says what is wrong with it, and what to do. One that is damaged is told, and the others are looked at.
     fn each(
         &mut self,
         rows: &KeyedRows,
-        then: &'static str,
-        mut look: impl FnMut(&mut LookedRows, &str, &Row) -> Result<(), String>,
+        mut look: impl FnMut(&mut LookedRows, &str, &Row) -> Option<(String, &'static str)>,
     ) -> Result<(), StoreError> {
         let mut after: Vec<Cell> = rows.first.iter().map(|text| Cell::from(*text)).collect();
         loop {
@@ -316,10 +299,10 @@ impl RowLook<'_> {
                         Ok(found) => (look(&mut self.seen, &name, &found[0]), false),
                         Err(error) if !is_damage(&error) => return Err(error),
                         Err(_) if self.is_old => return Ok(()),
-                        Err(error) => (Err(cause(error)), true),
+                        Err(error) => (Some((cause(error), rows.then)), true),
                     };
-                    if let Err(why) = said {
-                        let what = format!("{} {name} cannot be read: {why}", rows.what);
+                    if let Some((why, then)) = said {
+                        let what = format!("{} {name} is damaged: {why}", rows.what);
                         self.seen.found.push(WrongRow { what, then });
                     }
                     if failed {
@@ -394,11 +377,5 @@ fn unread(row: &Row, column: usize) -> Option<String> {
 
 /// A key as people see it.
 fn named(key: &[Cell]) -> String {
-    let part = |cell: &Cell| match cell {
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Cell::Null => "(nothing)".to_owned(),
-    };
-    key.iter().map(part).collect::<Vec<_>>().join(" ")
+    key.iter().map(Cell::shown).collect::<Vec<_>>().join(" ")
 }

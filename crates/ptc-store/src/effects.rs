@@ -16,6 +16,7 @@
 //! settles a call that is being made.
 
 mod looked;
+mod row;
 mod settled;
 mod unsent;
 
@@ -24,12 +25,13 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::cell::{Row, cells};
-use crate::lease::{self, json, shown_json};
+use crate::lease::json;
 use crate::tx::Tx;
 pub use crate::under_way::MadeBy;
 use crate::under_way::{self, Maker};
 use crate::{Lease, Store, StoreError, requests, tickets};
 pub use looked::{Became, Known, Open, OverCall, WasFound};
+pub(crate) use row::{CallRow, ONE};
 pub(crate) use settled::TABLES as SETTLED;
 use unsent::Beginnings;
 
@@ -284,21 +286,28 @@ impl Effects {
     pub fn gaps(&self, scope: Option<&str>) -> Result<Vec<Gap>, EffectError> {
         self.store.read(|tx| {
             let now = tx.now_ms()?;
+            let gap = |row: &Row| Ok(CallRow::read(row).gap(now));
             Ok(match scope {
                 None => tx.list(
-                    "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END,
-                         CASE WHEN (made_until <= ?2 OR made_until > ?3) AND made_until <> 0 THEN maker END FROM ptc_effects
-                     WHERE state = ?1 ORDER BY begun_at, scope, identity",
-                    cells![BEGUN, now, lease::last(now)],
+                    concat!(
+                        "SELECT ",
+                        row::columns!(),
+                        " FROM ptc_effects WHERE ",
+                        row::is_open!(),
+                        " ORDER BY begun_at, scope, identity"
+                    ),
+                    cells![],
                     gap,
                 )?,
                 Some(scope) => tx.list(
-                    "SELECT scope, identity, server, tool, args, begun_at,
-                         CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END,
-                         CASE WHEN (made_until <= ?2 OR made_until > ?3) AND made_until <> 0 THEN maker END FROM ptc_effects
-                     WHERE state = ?1 AND scope = ?4 ORDER BY begun_at, identity",
-                    cells![BEGUN, now, lease::last(now), scope],
+                    concat!(
+                        "SELECT ",
+                        row::columns!(),
+                        " FROM ptc_effects WHERE scope = ?1 AND ",
+                        row::is_open!(),
+                        " ORDER BY begun_at, identity"
+                    ),
+                    cells![scope],
                     gap,
                 )?,
             })
@@ -554,21 +563,9 @@ fn state(tx: &mut Tx<'_>, scope: &str, identity: &str) -> Result<Option<EffectSt
     tx.first(
         "SELECT state, answer FROM ptc_effects WHERE scope = ?1 AND identity = ?2",
         cells![scope, identity],
-        |row| Ok((row.text(0)?, row.maybe_bytes(1)?)),
+        // Of a word or an answer that cannot be read nobody knows what became of the call.
+        |row| Ok((row.text(0).unwrap_or_default(), row.maybe_bytes(1).unwrap_or_default())),
     )
-}
-
-fn gap(row: &Row) -> Result<Gap, String> {
-    Ok(Gap {
-        scope: row.text(0)?,
-        identity: row.text(1)?,
-        server: row.text(2)?,
-        tool: row.text(3)?,
-        args: shown_json(&row.bytes(4)?),
-        begun_ms: row.int(5)?,
-        maker: row.maybe_text(6)?,
-        silent_maker: row.maybe_text(7)?,
-    })
 }
 
 fn missing(scope: &str, identity: &str) -> EffectError {

@@ -188,11 +188,6 @@ pub(crate) fn shown_json(bytes: &[u8]) -> serde_json::Value {
 /// Where a value of a list says that it cannot be read.
 pub(crate) const DAMAGED: &str = "damaged";
 
-/// Why a value that was stored cannot be read, if it says so where it stands.
-pub(crate) fn damage(shown: &serde_json::Value) -> Option<&str> {
-    shown.get(DAMAGED)?.as_str()
-}
-
 /// JSON as it was stored.
 pub(crate) fn json(bytes: &[u8]) -> Result<serde_json::Value, String> {
     serde_json::from_slice(bytes).map_err(|error| format!("a stored value is no JSON: {error}"))

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::cell::cells;
-use crate::lease::{self, Owed, json};
+use crate::cell::{Reading, Row, cells};
+use crate::lease::{self, Owed};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, effects};
 
@@ -104,12 +104,44 @@ pub struct Requests {
 /// Rows that one transaction of a sweep removes.
 const SWEPT: i64 = 1_000;
 
-/// A request as it is stored.
-struct RequestRow {
+/// What a request says of itself.
+macro_rules! columns {
+    () => {
+        "scope, tool, digest, lease, lease_until, begun_at, ended_at, reply"
+    };
+}
+
+/// One request, by its scope.
+pub(crate) const ONE: &str = concat!("SELECT ", columns!(), " FROM ptc_requests WHERE scope = ?1");
+
+/// A request as far as it can be read.
+pub(crate) struct RequestRow {
     digest: Vec<u8>,
-    reply: Option<Vec<u8>>,
+    reply: Option<Json>,
     lease: i64,
     lease_until: i64,
+    /// What of it cannot be read.
+    pub wrong: Option<String>,
+}
+
+impl RequestRow {
+    pub fn read(row: &Row) -> RequestRow {
+        let mut reading = Reading::of(row, columns!());
+        let mut found = RequestRow {
+            digest: reading.bytes("digest").map(<[u8]>::to_vec).unwrap_or_default(),
+            reply: reading.maybe_json("reply", "its reply"),
+            lease: reading.int("lease").unwrap_or_default(),
+            lease_until: reading.int("lease_until").unwrap_or_default(),
+            wrong: None,
+        };
+        // What nobody asks for here is looked at all the same: a row with one damaged value may have others.
+        reading.text("scope");
+        reading.text("tool");
+        reading.int("begun_at");
+        reading.maybe_int("ended_at");
+        found.wrong = reading.wrong();
+        found
+    }
 }
 
 impl Requests {
@@ -176,15 +208,12 @@ impl Requests {
     pub fn stands(&self, scope: &str) -> Result<Stands, RequestError> {
         let stands = self.store.read(|tx| {
             let now = tx.now_ms()?;
-            let found = tx.first(
-                "SELECT reply, lease_until FROM ptc_requests WHERE scope = ?1",
-                cells![scope],
-                |row| match row.maybe_bytes(0)? {
-                    Some(reply) => Ok(Stands::Done(json(&reply)?)),
-                    None if lease::holds(row.int(1)?, now) => Ok(Stands::UnderWay),
-                    None => Ok(Stands::Free),
-                },
-            )?;
+            let found = tx.first(ONE, cells![scope], |row| match RequestRow::read(row) {
+                RequestRow { wrong: Some(why), .. } => Err(why),
+                RequestRow { reply: Some(reply), .. } => Ok(Stands::Done(reply)),
+                found if lease::holds(found.lease_until, now) => Ok(Stands::UnderWay),
+                _ => Ok(Stands::Free),
+            })?;
             Ok::<_, RequestError>(found.unwrap_or(Stands::Free))
         })?;
         if matches!(stands, Stands::Done(_)) {
@@ -276,25 +305,18 @@ fn began(tx: &mut Tx<'_>, new: &NewRequest<'_>, lease_ms: i64, kept_ms: i64) -> 
     if added > 0 {
         return Ok(Began::Held { lease: lease(number), again: false });
     }
-    let found = tx.first(
-        "SELECT digest, reply, lease, lease_until FROM ptc_requests WHERE scope = ?1",
-        cells![new.scope],
-        |row| {
-            Ok(RequestRow {
-                digest: row.bytes(0)?,
-                reply: row.maybe_bytes(1)?,
-                lease: row.int(2)?,
-                lease_until: row.int(3)?,
-            })
-        },
-    )?;
     // It was forgotten a moment ago.
-    let Some(found) = found else { return Ok(Began::Busy) };
+    let Some(found) = tx.first(ONE, cells![new.scope], |row| Ok(RequestRow::read(row)))? else {
+        return Ok(Began::Busy);
+    };
+    if let Some(why) = found.wrong {
+        return Err(tx.damaged(format!("request {}: {why}", new.scope)).into());
+    }
     if found.digest != new.digest {
         return Ok(Began::Another);
     }
     if let Some(reply) = found.reply {
-        return Ok(Began::Done(json(&reply).map_err(|detail| tx.damaged(detail))?));
+        return Ok(Began::Done(reply));
     }
     if lease::holds(found.lease_until, now) {
         return Ok(Began::Busy);

@@ -427,6 +427,7 @@ fn wrong(place: &str) -> Vec<String> {
     let readers = crate::check::Readers {
         state: &|_| None,
         defines: &|_| false,
+        ticket: |_, _| None,
         seal: &|id, _, sealed| (sealed != b"sealed").then(|| crate::check::WrongSeal::NoKey(id.to_owned())),
     };
     let looked = crate::check::rows(place, &readers).expect("a look");

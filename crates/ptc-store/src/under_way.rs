@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::cell::cells;
+use crate::cell::{Reading, cells};
 use crate::effects::{BEGUN, Effects};
 use crate::tx::Tx;
 use crate::{StoreError, lease};
@@ -93,7 +93,12 @@ pub(crate) fn maker(
         "SELECT maker, made_until FROM ptc_effects
          WHERE scope = ?1 AND identity = ?2 AND state = ?3 AND made_until <> 0 AND maker IS NOT NULL",
         cells![scope, identity, state],
-        |row| Ok(MadeBy { process: row.text(0)?, lately: lease::holds(row.int(1)?, now) }),
+        |row| {
+            // Whoever settles a call of which this is damaged is not refused for that.
+            let mut reading = Reading::of(row, "maker, made_until");
+            let until = reading.int("made_until").unwrap_or_default();
+            Ok(MadeBy { process: reading.text("maker"), lately: lease::holds(until, now) })
+        },
     )
 }
 

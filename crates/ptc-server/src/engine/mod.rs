@@ -85,7 +85,7 @@ pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
 pub use self::tickets::{
     By, Choice, Decided, Keys, LackingKeys, Which, WrongAnswer, decisions_in_short, rejected_by_operator,
-    wrong_seal,
+    wrong_seal, wrong_ticket,
 };
 use self::tickets::{Desk, Made, Place};
 use self::tools::{Surface, Tool};

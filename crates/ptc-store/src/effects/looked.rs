@@ -3,10 +3,10 @@
 
 use serde_json::Value as Json;
 
-use super::{BEGUN, DISMISSED, DONE, EffectError, Effects, SEEN, VOID};
-use crate::cell::{Row, cells};
-use crate::lease::{self, json, shown_json};
-use crate::tickets;
+use super::row::{self, CallRow};
+use super::{DISMISSED, DONE, EffectError, Effects, SEEN, VOID};
+use crate::cell::{Reading, Row, cells};
+use crate::{lease, tickets};
 
 /// A call that was begun.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,10 +95,13 @@ impl Effects {
     pub fn of_scope(&self, scope: &str) -> Result<Vec<Known>, EffectError> {
         self.store.read(|tx| {
             Ok(tx.list(
-                "SELECT identity, server, begun_at, state, answer, note, tool FROM ptc_effects
-                 WHERE scope = ?1 AND state <> ?2 ORDER BY begun_at, identity",
+                concat!(
+                    "SELECT ",
+                    row::columns!(),
+                    " FROM ptc_effects WHERE scope = ?1 AND state <> ?2 ORDER BY begun_at, identity"
+                ),
                 cells![scope, SEEN],
-                known,
+                |row| Ok(CallRow::read(row).known()),
             )?)
         })
     }
@@ -108,11 +111,11 @@ impl Effects {
         self.store.read(|tx| {
             Ok(tx.list(
                 "SELECT e.scope, e.identity, e.server, e.tool, e.args, e.begun_at, e.ended_at, e.state,
-                     LENGTH(e.answer), e.note, t.owner
+                     LENGTH(e.answer) AS bytes, e.note, t.owner
                  FROM ptc_effects e LEFT JOIN ptc_tickets t ON e.scope = 'ticket:' || t.id
                  WHERE e.state IN (?1, ?2, ?3) AND e.server <> '' ORDER BY e.ended_at, e.scope, e.identity",
                 cells![DONE, VOID, DISMISSED],
-                over,
+                |row| Ok(over(row)),
             )?)
         })
     }
@@ -128,21 +131,7 @@ impl Effects {
 
     /// How many calls of servers have no answer, by server and tool, most first. Those under way are among them.
     pub fn open(&self) -> Result<Vec<Open>, EffectError> {
-        self.store.read(|tx| {
-            Ok(tx.list(
-                "SELECT server, tool, COUNT(*), MIN(begun_at) FROM ptc_effects
-                 WHERE state = ?1 AND server <> '' GROUP BY server, tool ORDER BY 3 DESC, server, tool",
-                cells![BEGUN],
-                |row: &Row| {
-                    Ok(Open {
-                        server: row.text(0)?,
-                        tool: row.text(1)?,
-                        calls: u64::try_from(row.int(2)?).unwrap_or_default(),
-                        oldest_ms: row.int(3)?,
-                    })
-                },
-            )?)
-        })
+        self.left_open(|_| false)
     }
 
     /// The same without calls that are being made: `lives` says whether the process that a row names still does.
@@ -150,20 +139,27 @@ impl Effects {
         let rows = self.store.read(|tx| {
             let now = tx.now_ms()?;
             Ok::<_, EffectError>(tx.list(
-                "SELECT server, tool, maker, COUNT(*), MIN(begun_at) FROM
-                     (SELECT server, tool, begun_at, CASE WHEN made_until > ?2 AND made_until <= ?3 THEN maker END AS maker
-                      FROM ptc_effects
-                      WHERE state = ?1 AND server <> '') AS begun
-                 GROUP BY server, tool, maker ORDER BY server, tool",
-                cells![BEGUN, now, lease::last(now)],
+                concat!(
+                    "SELECT server, tool, maker, COUNT(*) AS calls, MIN(begun_at) AS oldest FROM
+                         (SELECT server, tool, begun_at,
+                              CASE WHEN made_until > ?1 AND made_until <= ?2 THEN maker END AS maker
+                          FROM ptc_effects
+                          WHERE server <> '' AND ",
+                    row::is_open!(),
+                    ") AS begun
+                     GROUP BY server, tool, maker ORDER BY server, tool"
+                ),
+                cells![now, lease::last(now)],
                 |row: &Row| {
+                    // Names and times that are damaged keep nobody from the others.
+                    let mut reading = Reading::of(row, "server, tool, maker, calls, oldest");
                     let open = Open {
-                        server: row.text(0)?,
-                        tool: row.text(1)?,
+                        server: reading.text("server"),
+                        tool: reading.text("tool"),
                         calls: u64::try_from(row.int(3)?).unwrap_or_default(),
-                        oldest_ms: row.int(4)?,
+                        oldest_ms: reading.int("oldest").unwrap_or(now),
                     };
-                    Ok((row.maybe_text(2)?, open))
+                    Ok((reading.maybe_text("maker"), open))
                 },
             )?)
         })?;
@@ -185,45 +181,32 @@ impl Effects {
     }
 }
 
-pub(super) fn over(row: &Row) -> Result<OverCall, String> {
-    let found = match row.text(7)?.as_str() {
+/// The columns of a call that is over, in lists.
+const OVER: &str = "scope, identity, server, tool, args, begun_at, ended_at, state, bytes, note, owner";
+
+pub(super) fn over(row: &Row) -> OverCall {
+    let mut reading = Reading::of(row, OVER);
+    let found = match reading.text("state").as_str() {
         VOID => WasFound::DidNotHappen,
         DISMISSED => WasFound::Dismissed,
         _ => WasFound::Answered {
-            bytes: row.maybe_int(8)?.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default(),
+            bytes: reading.maybe_int("bytes").and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default(),
         },
     };
-    Ok(OverCall {
-        scope: row.text(0)?,
-        identity: row.text(1)?,
-        server: row.text(2)?,
-        tool: row.text(3)?,
-        args: shown_json(&row.bytes(4)?),
-        begun_ms: row.int(5)?,
-        ended_ms: row.maybe_int(6)?,
+    let mut call = OverCall {
+        scope: reading.text("scope"),
+        identity: reading.text("identity"),
+        server: reading.text("server"),
+        tool: reading.text("tool"),
+        args: reading.json("args", "its arguments").unwrap_or_default(),
+        begun_ms: reading.int("begun_at").unwrap_or_default(),
+        ended_ms: reading.maybe_int("ended_at"),
         found,
-        note: row.maybe_text(9)?,
-        owner: row.maybe_text(10)?,
-    })
-}
-
-fn known(row: &Row) -> Result<Known, String> {
-    let state = row.text(3)?;
-    let became = match state.as_str() {
-        BEGUN => Became::Unknown,
-        VOID => Became::DidNotHappen,
-        DISMISSED => Became::Dismissed,
-        // An answer that cannot be read is as good as none.
-        _ => {
-            row.maybe_bytes(4)?.and_then(|bytes| json(&bytes).ok()).map_or(Became::Unknown, Became::Answered)
-        }
+        note: reading.maybe_text("note"),
+        owner: reading.maybe_text("owner"),
     };
-    Ok(Known {
-        identity: row.text(0)?,
-        server: row.text(1)?,
-        tool: row.text(6)?,
-        begun_ms: row.int(2)?,
-        became,
-        note: row.maybe_text(5)?,
-    })
+    if let Some(why) = reading.wrong() {
+        call.args = row::damaged(&why, call.args);
+    }
+    call
 }

@@ -39,7 +39,7 @@ impl Effects {
                  FROM ptc_settled s LEFT JOIN ptc_tickets t ON s.scope = 'ticket:' || t.id
                  ORDER BY s.settled_at, s.scope, s.identity",
                 cells![],
-                looked::over,
+                |row| Ok(looked::over(row)),
             )?)
         })
     }

@@ -33,6 +33,7 @@ pub use model::{
     Along, KeptSession, ListedSession, NewSession, SeenSession, SessionError, SessionQuota, TakenSession,
     Times,
 };
+pub(crate) use rows::{HEAD, SessionHead};
 
 /// How long a session that is over is known to have been there.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -244,7 +245,7 @@ impl Sessions {
         self.owed.of(id).iter().try_for_each(|lease| self.release(lease))
     }
 
-    /// Ends a session, whoever holds it.
+    /// Ends a session, whoever holds it, also one that is damaged.
     pub fn close(&self, id: &str, owner: &str) -> Result<(), SessionError> {
         self.close_along(id, owner, None)
     }
@@ -256,7 +257,7 @@ impl Sessions {
         }
         self.store.write(&subject(id), |tx| {
             let now = tx.now_ms()?;
-            rows::open(tx, id, owner, now)?;
+            rows::found(tx, id, owner, now)?;
             rows::close(tx, id, now)?;
             match requests::kept_if_any(tx, reply)? {
                 true => Ok(()),

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::model::{KeptSession, ListedSession, NewSession, SessionError, Times};
 use super::{Lease, REMEMBERED_MS};
-use crate::cell::{Row, cells};
+use crate::cell::{Reading, Row, cells};
 use crate::lease::{self, json};
 use crate::tx::Tx;
 use crate::{StoreError, tickets};
@@ -12,8 +12,26 @@ use crate::{StoreError, tickets};
 /// The longest time that a session is given: statements add it to the time of day, which must stay a number.
 const FOREVER_MS: i64 = 1 << 52;
 
-/// A session without what is kept of it.
-pub(super) struct SessionHead {
+/// What a session says of itself. Behind it comes until when programs of it wait, where that is asked for.
+macro_rules! columns {
+    () => {
+        "s.id, s.owner, s.closed, s.version, s.lease, s.lease_until, s.created_at, s.changed_at, s.expires_at, s.idle_ms, s.ends_at"
+    };
+}
+
+/// The column until when programs of a session wait.
+const WAITS_UNTIL: usize = 11;
+/// The column behind it in lists: what a session says of itself.
+const META: usize = 12;
+
+/// One session without what is kept of it, by its id.
+pub(crate) const HEAD: &str = concat!("SELECT ", columns!(), " FROM ptc_sessions s WHERE s.id = ?1");
+
+/// A session without what is kept of it, as far as it can be read.
+pub(crate) struct SessionHead {
+    pub id: String,
+    pub owner: String,
+    pub is_closed: bool,
     pub version: i64,
     pub lease: i64,
     pub lease_until: i64,
@@ -22,14 +40,57 @@ pub(super) struct SessionHead {
     /// Until when a program of it can wait for a decision; zero if none does.
     pub waits_until: i64,
     pub times: Times,
+    /// What of it cannot be read.
+    pub wrong: Option<String>,
 }
 
-fn times(row: &Row, first: usize) -> Result<Times, String> {
-    Ok(Times {
-        created_ms: row.int(first)?,
-        changed_ms: row.int(first + 1)?,
-        expires_ms: row.int(first + 2)?,
-    })
+impl SessionHead {
+    pub fn read(row: &Row, now: i64) -> SessionHead {
+        let mut reading = Reading::of(row, columns!());
+        let mut int = |name| reading.int(name).unwrap_or_default();
+        let (closed, version, lease, lease_until) =
+            (int("closed"), int("version"), int("lease"), int("lease_until"));
+        let (idle_ms, ends_at) = (int("idle_ms"), int("ends_at"));
+        // A ticket that is damaged keeps its session for another idle time, like one that was taken.
+        let damaged = now.saturating_add(idle_ms).saturating_add(1);
+        let waits_until = match row.0.get(WAITS_UNTIL) {
+            Some(_) => row.int(WAITS_UNTIL).unwrap_or(damaged).min(now.saturating_add(FOREVER_MS)),
+            None => 0,
+        };
+        let times = Times {
+            created_ms: int("created_at"),
+            changed_ms: int("changed_at"),
+            expires_ms: int("expires_at").max(waits_until),
+        };
+        let (id, owner, is_closed) = (reading.text("id"), reading.text("owner"), closed == 1);
+        if !matches!(closed, 0 | 1) {
+            reading.tell(format!("its column closed holds {closed}"));
+        }
+        let wrong = reading.wrong();
+        SessionHead {
+            id,
+            owner,
+            is_closed,
+            version,
+            lease,
+            lease_until,
+            idle_ms,
+            ends_at,
+            waits_until,
+            times,
+            wrong,
+        }
+    }
+
+    fn is_held(&self, now: i64) -> bool {
+        lease::holds(self.lease_until, now)
+    }
+
+    /// Whether it can be used, or cannot only because it is damaged.
+    fn is_open(&self, now: i64) -> bool {
+        let is_used = self.ends_at.max(self.waits_until) > now || self.is_held(now);
+        !self.is_closed && (self.wrong.is_some() || (self.times.expires_ms > now && is_used))
+    }
 }
 
 /// Until when programs that wait for people keep a session: to the ends of their tickets, and of one whose decision was made
@@ -52,50 +113,34 @@ macro_rules! waits_until {
     };
 }
 
-/// The session, if it is open and belongs to this owner.
+/// The session, if it is open, whole and belongs to this owner.
 pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<SessionHead, SessionError> {
-    let found = tx.first(
-        concat!(
-            "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at, ",
-            waits_until!("ptc_sessions", "?2"),
-            " FROM ptc_sessions WHERE id = ?1",
-        ),
-        cells![id, now],
-        |row| {
-            let waits_until = row.int(10)?.min(now.saturating_add(FOREVER_MS));
-            let head = SessionHead {
-                version: row.int(2)?,
-                lease: row.int(3)?,
-                lease_until: row.int(4)?,
-                idle_ms: row.int(5)?,
-                ends_at: row.int(6)?,
-                waits_until,
-                times: kept_until(times(row, 7)?, waits_until),
-            };
-            Ok((row.text(0)?, row.int(1)? != 0, head))
-        },
-    )?;
-    let Some((of, closed, head)) = found else { return Err(SessionError::Missing) };
-    if of != owner {
-        return Err(SessionError::Owner);
+    let head = found(tx, id, owner, now)?;
+    match &head.wrong {
+        Some(why) => Err(tx.damaged(format!("session {id}: {why}")).into()),
+        None => Ok(head),
     }
-    let unused = head.ends_at.max(head.waits_until) <= now && !lease::holds(head.lease_until, now);
-    let ended = head.times.expires_ms <= now || unused;
-    if closed || ended {
-        return Err(SessionError::Closed);
-    }
-    Ok(head)
 }
 
-/// Times of a session in which a program waits until then.
-fn kept_until(times: Times, waits_until: i64) -> Times {
-    Times { expires_ms: times.expires_ms.max(waits_until), ..times }
+/// The session, if it is open and belongs to this owner, damaged or not.
+pub(super) fn found(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<SessionHead, SessionError> {
+    let found = tx.first(
+        concat!("SELECT ", columns!(), ", ", waits_until!("s", "?2"), " FROM ptc_sessions s WHERE s.id = ?1"),
+        cells![id, now],
+        |row| Ok(SessionHead::read(row, now)),
+    )?;
+    match found {
+        None => Err(SessionError::Missing),
+        Some(head) if head.owner != owner => Err(SessionError::Owner),
+        Some(head) if !head.is_open(now) => Err(SessionError::Closed),
+        Some(head) => Ok(head),
+    }
 }
 
 /// Whether a session was there and is over.
 pub(super) fn is_over(tx: &mut Tx<'_>, id: &str) -> Result<bool, StoreError> {
-    let closed = tx.first("SELECT closed FROM ptc_sessions WHERE id = ?1", cells![id], |row| row.int(0))?;
-    Ok(closed == Some(1))
+    let closed = "SELECT 1 FROM ptc_sessions WHERE id = ?1 AND closed = 1";
+    Ok(tx.first(closed, cells![id], |_| Ok(()))?.is_some())
 }
 
 /// Adds a session.
@@ -270,7 +315,7 @@ pub(super) fn release(tx: &mut Tx<'_>, lease: &Lease) -> Result<(), StoreError> 
 /// Ends an open session.
 pub(super) fn close(tx: &mut Tx<'_>, id: &str, now: i64) -> Result<(), StoreError> {
     tx.run(
-        "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?2 WHERE id = ?1 AND closed = 0",
+        "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?2 WHERE id = ?1 AND closed <> 1",
         cells![id, now.saturating_add(REMEMBERED_MS)],
     )?;
     tickets::session_gone(tx, id)?;
@@ -290,7 +335,7 @@ fn drop_parts(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
 
 /// Ids of the open sessions of an owner.
 pub(super) fn of(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<String>, StoreError> {
-    tx.list("SELECT id FROM ptc_sessions WHERE owner = ?1 AND closed = 0", cells![owner], |row| row.text(0))
+    tx.list("SELECT id FROM ptc_sessions WHERE owner = ?1 AND closed <> 1", cells![owner], |row| row.text(0))
 }
 
 /// The open sessions of an owner.
@@ -298,24 +343,28 @@ pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedSession>, S
     let now = tx.now_ms()?;
     let listed = tx.list(
         concat!(
-            "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta, s.ends_at, ",
+            "SELECT ",
+            columns!(),
+            ", ",
             waits_until!("s", "?2"),
-            " FROM ptc_sessions s JOIN ptc_session_metas m ON m.session = s.id
-             WHERE s.owner = ?1 AND s.closed = 0 ORDER BY s.changed_at DESC, s.id",
+            ", m.meta FROM ptc_sessions s LEFT JOIN ptc_session_metas m ON m.session = s.id
+             WHERE s.owner = ?1 AND s.closed <> 1 ORDER BY s.changed_at DESC, s.id",
         ),
         cells![owner, now],
         |row| {
-            let (busy, waits_until) =
-                (lease::holds(row.int(2)?, now), row.int(8)?.min(now.saturating_add(FOREVER_MS)));
-            let times = kept_until(times(row, 3)?, waits_until);
-            let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
-            // One that is damaged keeps nobody from the others.
-            let (meta, damaged) = match json(&row.bytes(6)?) {
-                Ok(meta) => (meta, None),
-                Err(why) => (Json::Null, Some(why)),
+            let head = SessionHead::read(row, now);
+            let read = match row.maybe_bytes(META) {
+                Ok(None) => Err("what it says of itself is missing".to_owned()),
+                read => read.map(Option::unwrap_or_default).and_then(|meta| json(&meta)),
             };
-            let listed = ListedSession { id: row.text(0)?, version: row.int(1)?, busy, times, meta, damaged };
-            Ok(open.then_some(listed))
+            // One that is damaged keeps nobody from the others.
+            let (meta, damaged) = match (read, head.wrong.clone()) {
+                (Ok(meta), damaged) => (meta, damaged),
+                (Err(why), damaged) => (Json::Null, damaged.or(Some(why))),
+            };
+            let (is_open, busy) = (head.is_open(now), head.is_held(now));
+            let SessionHead { id, version, times, .. } = head;
+            Ok(is_open.then_some(ListedSession { id, version, busy, times, meta, damaged }))
         },
     )?;
     Ok(listed.into_iter().flatten().collect())

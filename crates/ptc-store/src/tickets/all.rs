@@ -3,22 +3,13 @@
 use serde_json::Value as Json;
 
 use super::{ListedTicket, TicketError, Tickets, rows};
-use crate::cell::{Row, cells};
+use crate::cell::cells;
 use crate::lease::{self, shown_json};
 
 impl Tickets {
     /// The open tickets of all owners with their owners, the oldest first.
     pub fn list_all(&self) -> Result<Vec<(String, ListedTicket)>, TicketError> {
-        self.store.read(|tx| {
-            let now = tx.now_ms()?;
-            Ok(tx.list(
-                "SELECT owner, id, kind, lease_until, created_at, expires_at, about, decided FROM ptc_tickets
-                 WHERE used = 0 AND (expires_at > ?1 OR began_at IS NOT NULL)
-                 ORDER BY created_at, id",
-                cells![now],
-                |row: &Row| Ok((row.text(0)?, rows::listed(row, 1, now)?)),
-            )?)
-        })
+        self.store.read(|tx| Ok(rows::list_all(tx, self.reads)?))
     }
 
     /// How many programs of all owners wait for a decision. One that somebody goes on with does not wait.
@@ -35,20 +26,16 @@ impl Tickets {
         })
     }
 
-    /// Whom a ticket belongs to, open or not.
+    /// Whom a ticket belongs to, open or not, as far as that can be read.
     pub fn owner(&self, id: &str) -> Result<Option<String>, TicketError> {
-        self.store.read(|tx| {
-            let found =
-                tx.first("SELECT owner FROM ptc_tickets WHERE id = ?1", cells![id], |row| row.text(0))?;
-            Ok(found)
-        })
+        self.store.read(|tx| Ok(rows::owner(tx, id)?))
     }
 
     /// What may be shown of a ticket, open or not. It stays when what was sealed is gone.
     pub fn about(&self, id: &str) -> Result<Option<Json>, TicketError> {
         self.store.read(|tx| {
             let found = tx.first("SELECT about FROM ptc_tickets WHERE id = ?1", cells![id], |row| {
-                Ok(shown_json(&row.bytes(0)?))
+                Ok(shown_json(&row.bytes(0).unwrap_or_default()))
             })?;
             Ok(found)
         })

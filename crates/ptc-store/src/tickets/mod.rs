@@ -23,11 +23,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::effects::Effects;
-use crate::lease::{self, HasLease, Owed, is_key, json, shown_json};
+use crate::lease::{self, HasLease, Owed, is_key};
 use crate::requests::{self, Reply};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError, sessions};
-pub use model::{ListedTicket, NewTicket, Ruling, TakenTicket, TicketError, TicketQuota, Waiting};
+pub use model::{
+    ListedTicket, NewTicket, Ruling, TakenTicket, TicketError, TicketQuota, TicketReader, Waiting,
+};
+pub(crate) use rows::{TicketRow, WHOLE};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -61,6 +64,7 @@ const SWEPT: i64 = 500;
 pub struct Tickets {
     store: Arc<Store>,
     owed: Owed<TakenTicket>,
+    reads: TicketReader,
 }
 
 impl Tickets {
@@ -71,7 +75,13 @@ impl Tickets {
 
     /// The tickets of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Tickets { store, owed: Owed::default() }
+        Tickets { store, owed: Owed::default(), reads: |_, _| None }
+    }
+
+    /// The same for a caller who says what is kept of tickets, so that what cannot be theirs is told as damaged.
+    #[must_use]
+    pub fn read_by(self, reads: TicketReader) -> Self {
+        Tickets { reads, ..self }
     }
 
     /// Whether the journal is in the same store: then it knows who holds a ticket.
@@ -112,12 +122,17 @@ impl Tickets {
         }
         self.told(self.store.read(|tx| {
             let now = tx.now_ms()?;
-            let head = rows::open(tx, id, owner, now)?;
-            let busy = lease::holds(head.lease_until, now);
             // What is damaged cannot be gone on with, but it can be rejected.
-            let (about, decided) = (shown_json(&head.about), head.decided.as_deref().map(shown_json));
-            let sealed = head.sealed.unwrap_or_default();
-            Ok(Waiting { kind: head.kind, about, sealed, expires_ms: head.expires_at, busy, decided })
+            let found = rows::open(tx, (id, owner), now, self.reads)?;
+            Ok(Waiting {
+                busy: found.is_held(now),
+                kind: found.kind,
+                about: found.about,
+                sealed: found.sealed.unwrap_or_default(),
+                expires_ms: found.expires_at.unwrap_or_default(),
+                decided: found.decided,
+                damaged: found.wrong,
+            })
         }))
     }
 
@@ -150,26 +165,27 @@ impl Tickets {
         let release = |tx: &mut Tx<'_>, taken: &TakenTicket| Ok(rows::release(tx, taken)?);
         let taken = self.owed.take(&self.store, (&subject(id), id), release, |tx| {
             let now = tx.now_ms()?;
-            let head = rows::open(tx, id, owner, now)?;
-            if lease::holds(head.lease_until, now) {
+            let found = rows::open(tx, (id, owner), now, self.reads)?;
+            if found.is_held(now) {
                 return Err(TicketError::Busy);
             }
             // What nobody can be shown, nobody can have decided about.
-            json(&head.about).map_err(|detail| tx.damaged(detail))?;
-            let before = head.decided.as_deref().map(json).transpose();
-            let decided = match before.map_err(|detail| tx.damaged(detail))? {
+            if let Some(why) = &found.wrong {
+                return Err(tx.damaged(why).into());
+            }
+            let decided = match &found.decided {
                 None => decided.clone(),
-                Some(before) => match rule(&before) {
-                    Ruling::Same => before,
+                Some(before) => match rule(before) {
+                    Ruling::Same => before.clone(),
                     Ruling::Instead(decided) => decided,
-                    Ruling::Otherwise => return Err(TicketError::Decided { before }),
+                    Ruling::Otherwise => return Err(TicketError::Decided { before: before.clone() }),
                 },
             };
-            let lease = Lease { id: id.to_owned(), number: lease::next(head.lease) };
-            if !rows::take(tx, &lease, head.lease, decided.to_string().as_bytes(), now, lease_ms)? {
+            let lease = Lease { id: id.to_owned(), number: lease::next(found.lease) };
+            if !rows::take(tx, &lease, found.lease, decided.to_string().as_bytes(), now, lease_ms)? {
                 return Err(TicketError::Busy);
             }
-            let taken = TakenTicket { lease, again: head.began, decided };
+            let taken = TakenTicket { lease, again: found.began, decided };
             Ok((taken.clone(), Some(taken)))
         });
         self.told(taken)
@@ -233,14 +249,11 @@ impl Tickets {
         }
         self.told(self.store.write(&subject(id), |tx| {
             let now = tx.now_ms()?;
-            let head = rows::open(tx, id, owner, now)?;
+            let found = rows::open(tx, (id, owner), now, self.reads)?;
             // One step, so that nobody is in between who was told that it is taken.
-            let lease = Lease { id: id.to_owned(), number: lease::next(head.lease) };
-            let is_free = !lease::holds(head.lease_until, now)
-                && rows::take(tx, &lease, head.lease, head.decided.as_deref().unwrap_or(b"null"), now, 1)?;
-            match is_free && rows::done(tx, &lease, ended)? {
+            match !found.is_held(now) && rows::end(tx, &found, ended, now)? {
                 true if !requests::kept_if_any(tx, reply)? => Err(TicketError::Lost),
-                true => Ok(head.began),
+                true => Ok(found.began),
                 false => Err(TicketError::Busy),
             }
         }))
@@ -266,7 +279,7 @@ impl Tickets {
 
     /// The open tickets of an owner, the oldest first.
     pub fn list_open(&self, owner: &str) -> Result<Vec<ListedTicket>, TicketError> {
-        self.store.read(|tx| Ok(rows::list_open(tx, owner)?))
+        self.store.read(|tx| Ok(rows::list_open(tx, owner, self.reads)?))
     }
 
     /// Drops what is sealed in tickets that expired and forgets tickets whose time is over for long; says how many

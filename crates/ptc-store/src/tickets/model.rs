@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-use crate::lease::damage;
 use crate::{Lease, StoreError};
 
 /// A ticket to keep.
@@ -39,22 +38,20 @@ pub struct Waiting {
     pub busy: bool,
     /// What somebody decided who goes on with it, or did not come to an end.
     pub decided: Option<Json>,
+    /// What of it cannot be read.
+    pub damaged: Option<String>,
 }
 
 impl Waiting {
     /// What of it cannot be read, if something cannot. Nobody can go on with it then, but it can be ended.
     pub fn damage(&self) -> Option<String> {
-        let missing = || self.sealed.is_empty().then(|| "what is sealed in it is missing".to_owned());
-        unread(&self.about, self.decided.as_ref()).or_else(missing)
+        self.damaged.clone()
     }
 }
 
-/// What of a ticket cannot be read.
-fn unread(about: &Json, decided: Option<&Json>) -> Option<String> {
-    let about = damage(about).map(|why| format!("what is shown of it cannot be read: {why}"));
-    let decided = || Some(format!("what was decided cannot be read: {}", damage(decided?)?));
-    about.or_else(decided)
-}
+/// Says why what is shown of a ticket, or what was decided about it, is not what the caller keeps, if it is not: JSON of another
+/// shape is damage like everything else that cannot be read.
+pub type TicketReader = fn(&Json, Option<&Json>) -> Option<String>;
 
 /// A ticket in the hands of the caller.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,13 +92,8 @@ pub struct ListedTicket {
     pub expires_ms: i64,
     /// What may be shown of it.
     pub about: Json,
-}
-
-impl ListedTicket {
     /// What of it cannot be read, as far as lists look.
-    pub fn damage(&self) -> Option<String> {
-        unread(&self.about, self.decided.as_ref())
-    }
+    pub damaged: Option<String>,
 }
 
 /// What the open tickets of an owner may take together.

@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::model::{ListedTicket, NewTicket, TakenTicket, TicketError};
+use super::model::{ListedTicket, NewTicket, TakenTicket, TicketError, TicketReader};
 use super::{Lease, REMEMBERED_MS, SCOPE};
-use crate::cell::{Row, cells};
-use crate::lease::{self, json, shown_json};
+use crate::cell::{Cell, Reading, Row, cells};
+use crate::lease;
 use crate::tx::Tx;
 use crate::{StoreError, effects};
 
@@ -16,17 +16,159 @@ const SWEPT: i64 = 2;
 /// In `used`: its session is over or has changed, and nothing is sealed in it any more.
 const GONE: i64 = 3;
 
-/// An open ticket.
-pub(super) struct TicketHead {
+/// What a ticket says of itself; what is sealed in it comes behind, where it is asked for.
+macro_rules! columns {
+    () => {
+        "t.id, t.owner, t.kind, t.lease, t.lease_until, t.created_at, t.expires_at, t.began_at, t.used, t.about, t.decided, \
+         t.ended, t.session"
+    };
+}
+
+/// Whether a ticket is not over, as a condition. One whose `used` is damaged is not.
+macro_rules! is_open {
+    () => {
+        "(t.used < 1 OR t.used > 3)"
+    };
+}
+
+/// One whole ticket, by its id.
+pub(crate) const WHOLE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", s.sealed FROM ptc_tickets t LEFT JOIN ptc_ticket_seals s ON s.ticket = t.id WHERE t.id = ?1"
+);
+/// Its columns.
+const WHOLE_COLUMNS: &str = concat!(columns!(), ", s.sealed");
+
+/// A ticket as far as it can be read.
+#[derive(Clone, Debug)]
+pub(crate) struct TicketRow {
+    pub id: String,
+    pub owner: String,
     pub kind: String,
     pub lease: i64,
     pub lease_until: i64,
-    pub expires_at: i64,
+    pub created_at: Option<i64>,
+    pub expires_at: Option<i64>,
+    /// Whether somebody took it before and did not come to an end.
     pub began: bool,
-    pub about: Vec<u8>,
+    used: i64,
+    pub about: Json,
     /// What was decided when it was taken before.
-    pub decided: Option<Vec<u8>>,
+    pub decided: Option<Json>,
+    ended: Option<Json>,
+    /// What is sealed in it, where that was asked for and is there.
     pub sealed: Option<Vec<u8>>,
+    /// What of it cannot be read, or contradicts the rest. Of one that is over, only what is still asked for counts.
+    pub wrong: Option<String>,
+}
+
+impl TicketRow {
+    /// Of a row of [`WHOLE`].
+    pub fn whole(row: &Row, reads: TicketReader) -> TicketRow {
+        let mut reading = Reading::of(row, WHOLE_COLUMNS);
+        let sealed = reading.maybe_bytes("sealed").filter(|sealed| !sealed.is_empty());
+        if sealed.is_none() && row.0.last() == Some(&Cell::Null) && is_open(row) {
+            reading.tell("what is sealed in it is missing".to_owned());
+        }
+        TicketRow { sealed: sealed.map(<[u8]>::to_vec), ..TicketRow::read(row, reading, reads) }
+    }
+
+    /// Of a row of a list.
+    fn listed(row: &Row, reads: TicketReader) -> TicketRow {
+        TicketRow::read(row, Reading::of(row, columns!()), reads)
+    }
+
+    fn read(row: &Row, mut reading: Reading<'_>, reads: TicketReader) -> TicketRow {
+        let is_open = is_open(row);
+        let mut found = TicketRow {
+            id: reading.text("id"),
+            owner: reading.text("owner"),
+            kind: String::new(),
+            lease: 0,
+            lease_until: 0,
+            created_at: reading.int("created_at"),
+            expires_at: reading.int("expires_at"),
+            // One of which nobody knows when it was taken has been.
+            began: reading.is_something("began_at"),
+            used: reading.int("used").unwrap_or_default(),
+            about: Json::Null,
+            decided: None,
+            ended: None,
+            sealed: None,
+            wrong: None,
+        };
+        match is_open {
+            true => found.read_open(&mut reading, reads),
+            false => found.ended = reading.maybe_json("ended", "what came of it"),
+        }
+        found.wrong = reading.wrong();
+        found
+    }
+
+    /// Reads what counts as long as it is open.
+    fn read_open(&mut self, reading: &mut Reading<'_>, reads: TicketReader) {
+        self.kind = reading.text("kind");
+        self.lease = reading.int("lease").unwrap_or_default();
+        self.lease_until = reading.int("lease_until").unwrap_or_default();
+        reading.maybe_int("began_at");
+        reading.maybe_text("session");
+        if self.used != 0 {
+            reading.tell(format!("its column used holds {}", self.used));
+        }
+        if reading.is_something("ended") {
+            reading.tell("it waits, and something is said to have come of it".to_owned());
+        }
+        let about = reading.json("about", "what is shown of it");
+        let is_decided = reading.is_something("decided");
+        let decided = reading.maybe_json("decided", "what was decided");
+        if let Some(about) = &about
+            && let Some(why) = reads(about, decided.as_ref())
+        {
+            reading.tell(why);
+        }
+        self.about = about.unwrap_or_default();
+        self.decided = decided.or_else(|| is_decided.then_some(Json::Null));
+    }
+
+    /// Notes something else that is wrong with it.
+    pub fn is_wrong(&mut self, why: String) {
+        self.wrong = Some(self.wrong.take().map_or(why.clone(), |other| format!("{other}, and {why}")));
+    }
+
+    /// Whether it can still be decided about, as far as its times can be read.
+    pub fn waits(&self, now: i64) -> bool {
+        self.began || self.expires_at.is_none_or(|until| until > now)
+    }
+
+    /// Whether its program came to an end, or never can.
+    pub fn is_over(&self) -> bool {
+        matches!(self.used, USED | SWEPT | GONE)
+    }
+
+    /// Whether somebody holds it.
+    pub fn is_held(&self, now: i64) -> bool {
+        lease::holds(self.lease_until, now)
+    }
+
+    fn for_list(self, now: i64) -> ListedTicket {
+        ListedTicket {
+            busy: self.is_held(now),
+            id: self.id,
+            kind: self.kind,
+            created_ms: self.created_at.unwrap_or_default(),
+            expires_ms: self.expires_at.unwrap_or_default(),
+            about: self.about,
+            decided: self.decided,
+            damaged: self.wrong,
+        }
+    }
+}
+
+/// Whether a row is of a ticket that is not over, or of which nobody can tell.
+fn is_open(row: &Row) -> bool {
+    let used = Reading::of(row, columns!()).int("used");
+    !matches!(used, Some(USED | SWEPT | GONE))
 }
 
 /// Adds a ticket.
@@ -44,38 +186,51 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>, about: Vec<u8>) -> Re
     Ok(())
 }
 
-/// The ticket, if it is open and belongs to this owner.
-pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<TicketHead, TicketError> {
-    let found = tx.first(
-        "SELECT t.owner, t.used, t.ended, t.kind, t.lease, t.lease_until, t.expires_at, t.began_at, t.about, t.decided,
-             s.sealed
-         FROM ptc_tickets t LEFT JOIN ptc_ticket_seals s ON s.ticket = t.id WHERE t.id = ?1",
-        cells![id],
-        |row| {
-            let ended = row.maybe_bytes(2)?.map(|ended| json(&ended)).transpose()?;
-            let head = TicketHead {
-                kind: row.text(3)?,
-                lease: row.int(4)?,
-                lease_until: row.int(5)?,
-                expires_at: row.int(6)?,
-                began: row.maybe_int(7)?.is_some(),
-                // What cannot be read is told as damaged by whoever looks at it, so that the ticket can be ended.
-                about: row.bytes(8).unwrap_or_default(),
-                decided: row.maybe_bytes(9).unwrap_or_else(|_| Some(Vec::new())),
-                sealed: row.maybe_bytes(10).unwrap_or_default(),
-            };
-            Ok((row.text(0)?, row.int(1)?, ended, head))
+/// The ticket, if it is open and belongs to this owner, damaged or not.
+pub(super) fn open(
+    tx: &mut Tx<'_>,
+    (id, owner): (&str, &str),
+    now: i64,
+    reads: TicketReader,
+) -> Result<TicketRow, TicketError> {
+    let found = tx.first(WHOLE, cells![id], |row| Ok(TicketRow::whole(row, reads)))?;
+    let found = found.ok_or(TicketError::Missing)?;
+    match found.used {
+        _ if found.owner != owner => Err(TicketError::Owner),
+        SWEPT => Err(TicketError::Expired),
+        GONE => Err(TicketError::Gone),
+        USED => match (found.ended, found.wrong) {
+            (None, Some(why)) => Err(tx.damaged(why).into()),
+            (ended, _) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
         },
-    )?;
-    match found {
-        None => Err(TicketError::Missing),
-        Some((of, ..)) if of != owner => Err(TicketError::Owner),
-        Some((_, SWEPT, ..)) => Err(TicketError::Expired),
-        Some((_, GONE, ..)) => Err(TicketError::Gone),
-        Some((_, USED, ended, _)) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
-        Some((_, _, _, head)) if head.expires_at <= now && !head.began => Err(TicketError::Expired),
-        Some((_, _, _, head)) => Ok(head),
+        _ if !found.waits(now) => Err(TicketError::Expired),
+        _ => Ok(found),
     }
+}
+
+/// Whom a ticket belongs to, as far as that can be read.
+pub(super) fn owner(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>, StoreError> {
+    tx.first("SELECT owner FROM ptc_tickets WHERE id = ?1", cells![id], |row| {
+        Ok(Reading::of(row, "owner").text("owner"))
+    })
+}
+
+/// Ends a ticket that nobody holds, whatever else is damaged of it: what is a number in every ticket is one from then on, so that
+/// the ticket is forgotten in time. False if it is over.
+pub(super) fn end(tx: &mut Tx<'_>, found: &TicketRow, ended: &Json, now: i64) -> Result<bool, StoreError> {
+    let (created, expires) = (found.created_at.unwrap_or(now), found.expires_at.unwrap_or(now));
+    let over = tx.run(
+        concat!(
+            "UPDATE ptc_tickets AS t SET used = 1, lease = ?2, lease_until = 0, began_at = ?3, created_at = ?4, expires_at = ?5,
+                 ended = ?6 WHERE id = ?1 AND ",
+            is_open!()
+        ),
+        cells![&found.id, lease::next(found.lease), now, created, expires, ended.to_string().into_bytes()],
+    )?;
+    if over > 0 {
+        empty(tx, &found.id)?;
+    }
+    Ok(over > 0)
 }
 
 /// Takes a ticket that nobody holds, by this lease; false if somebody was quicker.
@@ -171,31 +326,45 @@ pub(super) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreEr
 }
 
 /// The open tickets of an owner.
-pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<ListedTicket>, StoreError> {
+pub(super) fn list_open(
+    tx: &mut Tx<'_>,
+    owner: &str,
+    reads: TicketReader,
+) -> Result<Vec<ListedTicket>, StoreError> {
     let now = tx.now_ms()?;
     tx.list(
-        "SELECT id, kind, lease_until, created_at, expires_at, about, decided FROM ptc_tickets
-         WHERE owner = ?1 AND used = 0 AND (expires_at > ?2 OR began_at IS NOT NULL)
-         ORDER BY created_at, id",
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM ptc_tickets t WHERE t.owner = ?1 AND ",
+            is_open!(),
+            " AND (t.expires_at > ?2 OR t.began_at IS NOT NULL) ORDER BY t.created_at, t.id"
+        ),
         cells![owner, now],
-        |row| listed(row, 0, now),
+        |row| Ok(TicketRow::listed(row, reads).for_list(now)),
     )
 }
 
-/// A ticket in a list, of which the columns from this one on tell.
-pub(super) fn listed(row: &Row, from: usize, now: i64) -> Result<ListedTicket, String> {
-    Ok(ListedTicket {
-        id: row.text(from)?,
-        kind: row.text(from + 1)?,
-        busy: lease::holds(row.int(from + 2)?, now),
-        created_ms: row.int(from + 3)?,
-        expires_ms: row.int(from + 4)?,
-        about: shown_json(&row.bytes(from + 5).unwrap_or_default()),
-        decided: row
-            .maybe_bytes(from + 6)
-            .unwrap_or_else(|_| Some(Vec::new()))
-            .map(|decided| shown_json(&decided)),
-    })
+/// The open tickets of all owners, with their owners.
+pub(super) fn list_all(
+    tx: &mut Tx<'_>,
+    reads: TicketReader,
+) -> Result<Vec<(String, ListedTicket)>, StoreError> {
+    let now = tx.now_ms()?;
+    tx.list(
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM ptc_tickets t WHERE ",
+            is_open!(),
+            " AND (t.expires_at > ?1 OR t.began_at IS NOT NULL) ORDER BY t.created_at, t.id"
+        ),
+        cells![now],
+        |row| {
+            let found = TicketRow::listed(row, reads);
+            Ok((found.owner.clone(), found.for_list(now)))
+        },
+    )
 }
 
 /// How many tickets of an owner wait; counts no further than to `most`.

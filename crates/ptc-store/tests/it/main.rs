@@ -1,6 +1,7 @@
 //! The store from outside: its rules in every kind of place, and what it keeps when processes race and die.
 
 mod copies;
+mod damaged;
 mod effects;
 mod eventually;
 mod identity;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use ptc_server::engine::{Keys, decisions_in_short, wrong_seal};
+use ptc_server::engine::{Keys, decisions_in_short, wrong_seal, wrong_ticket};
 use ptc_store::check::WrongSeal;
 use ptc_store::tickets::{ListedTicket, Tickets, Waiting};
 use serde_json::{Value as Json, json};
@@ -92,7 +92,7 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
         return reject.run();
     }
     let store = args.place.store()?;
-    let tickets = Tickets::new(Arc::new(super::open_existing(&store)?));
+    let tickets = Tickets::new(Arc::new(super::open_existing(&store)?)).read_by(wrong_ticket);
     let all = tickets.list_all()?;
     let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
     let (now, keys) = (ptc_host::now_ms(), TicketKeys::find(args.place.ticket_keys, &store)?);
@@ -107,7 +107,7 @@ pub fn run(args: TicketsArgs) -> anyhow::Result<Outcome> {
             Some(SealedAway::Damaged(damage)) => why.damage = Some(damage),
             None => {}
         }
-        why.damage = waiting.as_ref().map_or_else(|| ticket.damage(), Waiting::damage).or(why.damage);
+        why.damage = waiting.as_ref().map_or_else(|| ticket.damaged.clone(), Waiting::damage).or(why.damage);
         lines.push(match args.json {
             true => fields(owner, ticket, &why, now).to_string(),
             false => text(owner, ticket, &why, now),
@@ -304,6 +304,7 @@ mod tests {
             created_ms: 0,
             expires_ms: 3_600_000,
             about,
+            damaged: None,
         }
     }
 

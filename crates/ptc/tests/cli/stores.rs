@@ -376,7 +376,8 @@ fn the_keys_of_programs_that_wait_in_a_database_are_looked_for_where_somebody_na
     key("others", &format!("k2 {KEY}\n"));
     let keys = Keys::parse(&format!("k1 {KEY}")).expect("keys");
     let sealed = &keys.seal("ptc machine 1\0t1\0anna", b"a program").expect("sealed").to_bytes();
-    let about = json!({});
+    let about =
+        json!({"program": "(f)", "tool": "lisp_eval", "pending": [{"call": 1, "tool": "f", "args": {}}]});
     let new = NewTicket {
         id: "t1",
         owner: "anna",

@@ -407,7 +407,8 @@ fn options_of_a_connection_are_never_taken_for_a_path_and_shown() {
 fn a_backup_through_a_link_has_the_keys_that_lie_beside_the_file() {
     let place = Place::new("linked");
     let tickets = Tickets::new(place.open());
-    let about = json!({});
+    let about =
+        json!({"program": "(f)", "tool": "lisp_eval", "pending": [{"call": 1, "tool": "f", "args": {}}]});
     const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let servers = Keys::parse(&format!("k1 {KEY}")).expect("keys");
     let sealed = &servers.seal("ptc machine 1\0t1\0anna", b"a program").expect("sealed").to_bytes();

@@ -9,27 +9,42 @@ use crate::keys::{everywhere, put};
 use crate::support::{HttpServer, reason, text, ticket};
 use crate::world::World;
 
-/// Half of a value, as bytes in a statement stand for it.
-const TORN: &str = "7b226e223a";
+/// Bytes that are written over others: half of a value, one of another shape, and a program with another call.
+const BYTES: [(&str, &str); 3] = [
+    ("TORN", r#"{"n":"#),
+    ("EMPTY", "{}"),
+    (
+        "OTHER",
+        r#"{"program":"(x)","tool":"lisp_eval","pending":[{"call":1,"server":"world","tool":"poke","args":{"n":"q"}}]}"#,
+    ),
+];
 
-/// Changes a store behind the back of its servers. `TORN` in the statement stands for half a value.
+/// Changes a store behind the back of its servers. The names of [`BYTES`] in the statement stand for them.
 fn change(world: &World, place: &str, statement: &str) {
-    if place.starts_with("postgres") {
+    let (open, is_file) = if place.starts_with("postgres") { ("'\\x", false) } else { ("x'", true) };
+    let mut statement = statement.to_owned();
+    for (name, bytes) in BYTES {
+        let hex: String = bytes.bytes().map(|byte| format!("{byte:02x}")).collect();
+        statement = statement.replace(name, &format!("{open}{hex}'"));
+    }
+    if !is_file {
         let mut client = ::postgres::Client::connect(place, ::postgres::NoTls).expect("connects");
-        client.batch_execute(&statement.replace("TORN", &format!("'\\x{TORN}'"))).expect("it is changed");
+        client.batch_execute(&statement).expect("it is changed");
         return;
     }
     let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1], timeout=30)\n\
                   store.create_function('flipped', 1, lambda all: all[:-1] + bytes([all[-1] ^ 1]))\nstore.execute(sys.argv[2])\nstore.commit()";
-    let statement = statement.replace("TORN", &format!("x'{TORN}'"));
     let changed =
         Command::new("python3").args(["-c", script, place, &statement]).current_dir(&world.folder).status();
     assert!(changed.expect("python3 runs").success(), "{statement}");
 }
 
 /// What may be damaged of a ticket, and how.
-const DAMAGES: [(&str, &str); 5] = [
+const DAMAGES: [(&str, &str); 8] = [
     ("about", "UPDATE ptc_tickets SET about = TORN WHERE id = 'ID'"),
+    ("shape of about", "UPDATE ptc_tickets SET about = EMPTY WHERE id = 'ID'"),
+    ("shape of decided", "UPDATE ptc_tickets SET decided = EMPTY, began_at = 1 WHERE id = 'ID'"),
+    ("ended", "UPDATE ptc_tickets SET ended = TORN WHERE id = 'ID'"),
     ("decided", "UPDATE ptc_tickets SET decided = TORN, began_at = 1 WHERE id = 'ID'"),
     ("seal", "UPDATE ptc_ticket_seals SET sealed = TORN WHERE ticket = 'ID'"),
     ("one byte", "ONE BYTE"),
@@ -78,7 +93,7 @@ fn a_ticket_that_is_damaged_can_be_rejected_by_its_owner_and_by_whoever_runs_the
             let over = call("lisp_reject", json!({"ticket": text_of, "reason": "no"}));
             assert!(over["isError"] != true && text(&over).contains("the program is over"), "{what}: {over}");
             match what {
-                "about" => assert!(text(&over).contains("is not known either"), "{over}"),
+                "about" | "shape of about" => assert!(text(&over).contains("is not known either"), "{over}"),
                 _ => assert_eq!(
                     over["structuredContent"]["calls_made"],
                     json!(["world/put"]),
@@ -117,6 +132,12 @@ fn a_ticket_that_is_damaged_can_be_rejected_by_its_owner_and_by_whoever_runs_the
             let told = server.raw("POST", "/approvals/decide", &headers, body.as_bytes()).json();
             assert!(told["text"].as_str().is_some_and(|told| told.contains(part)), "{decision}: {told}");
         }
+        // Another call is shown than waits: what is approved is what was shown.
+        let (id, text_of) = waits("UPDATE ptc_tickets SET about = OTHER WHERE id = 'ID'");
+        let refused = call("lisp_approve", json!({"ticket": text_of}));
+        assert_eq!(reason(&refused), "store_unavailable", "{refused}");
+        let over = call("lisp_reject", json!({"ticket": text_of}));
+        assert!(text(&over).contains("is not what is sealed in it"), "{id}: {over}");
         // One that is whole is nobody else's to decide.
         let (id, _) = waits("UPDATE ptc_tickets SET used = 0 WHERE id = 'ID'");
         let (code, _, err) =
@@ -126,6 +147,6 @@ fn a_ticket_that_is_damaged_can_be_rejected_by_its_owner_and_by_whoever_runs_the
         let log = server.whole_log();
         let decided =
             |line: &&String| line.contains("\"event\":\"decision\"") && line.contains("\"rejected\"");
-        assert_eq!(log.iter().filter(decided).count(), DAMAGES.len() + 1, "{log:?}");
+        assert_eq!(log.iter().filter(decided).count(), DAMAGES.len() + 2, "{log:?}");
     });
 }

@@ -27,6 +27,7 @@ use super::super::{Answered, Engine, Handled, envelope};
 use super::choice::{By, Decided, Which, WrongAnswer};
 use super::parked::{Before, Parked, shown};
 use super::settle::{Ended, Holding, given_back, is_final, put_back, rejected, release, settle};
+use super::shape::is_shown;
 use super::unchanged::{Unfit, makes_calls};
 use super::unopened::Unopened;
 use super::{
@@ -420,6 +421,9 @@ impl Desk {
             .map_err(|why| Unopened::sealed(&waiting, &self.keys, id, owner, why))
             .map_err(|unopened| NotTaken::Unopened(Box::new(unopened)))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
+        if !is_shown(&waiting.about, &parked) {
+            return Err(NotTaken::Unopened(Box::new(Unopened::unlike(&waiting))));
+        }
         Ok((waiting, parked))
     }
 

@@ -4,7 +4,7 @@
 //!
 //! `parked.rs` is what is sealed, `seal.rs` the encryption (the only user of `ring` here), `decide.rs` takes a ticket and
 //! goes on in a task that nobody cancels, `ruling.rs` compares a decision with an earlier one, `settle.rs` writes the result
-//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made, `unchanged.rs` looks whether all is as people were shown, `result.rs` is
+//! together with the next ticket in one transaction, `made.rs` lists the calls that a program made, `shape.rs` says what must be there of a ticket, `unchanged.rs` looks whether all is as people were shown, `result.rs` is
 //! `lisp_result`.
 //!
 //! Calls of a decided part are journalled under the id of the ticket, so a ticket that is taken again after a crash sends
@@ -22,6 +22,7 @@ mod result;
 mod ruling;
 mod seal;
 mod settle;
+mod shape;
 mod unchanged;
 mod unopened;
 
@@ -48,6 +49,8 @@ pub use self::ruling::in_short as decisions_in_short;
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 pub use self::settle::{Ended, kept};
+use self::shape::digest_of_shown;
+pub use self::shape::wrong_ticket;
 pub use self::unopened::{LackingKeys, rejected_by_operator, wrong_seal};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::CallFacts;
@@ -171,7 +174,7 @@ impl Desk {
             None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
         };
         Ok(Desk {
-            tickets: Tickets::new(store),
+            tickets: Tickets::new(store).read_by(wrong_ticket),
             keys,
             ttl,
             shared,
@@ -254,6 +257,7 @@ impl Engine {
             "pending": pending.iter().map(for_people).collect::<Vec<_>>(),
         });
         self.made_before(&head.before).write(&mut about);
+        head.about = digest_of_shown(&about);
         let kind = if head.session.is_some() { "session" } else { "eval" };
         let sealed = |bound: &str, plain: &[u8]| {
             desk.keys.seal(bound, plain).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))
@@ -361,7 +365,10 @@ impl Engine {
             .await
             .map_err(|error| error.to_string())?;
         let entry = |ticket: ListedTicket| {
-            let mut entry = ticket.about;
+            let mut entry = match &ticket.damaged {
+                Some(why) => json!({"damaged": why}),
+                None => ticket.about,
+            };
             // Tickets of earlier versions hold no text for people.
             for call in entry["pending"].as_array_mut().into_iter().flatten() {
                 if call.get("args_text").is_none() {

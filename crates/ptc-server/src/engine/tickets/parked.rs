@@ -35,6 +35,9 @@ pub struct Head {
     /// Whose connection began it: sessions and kept results are theirs, whichever connection of their account decides.
     #[serde(default)]
     pub owner: String,
+    /// A digest of all that people are shown of it; tickets of earlier versions hold none.
+    #[serde(default)]
+    pub about: String,
     /// What was shown of the tools of the calls that wait, by `server/tool`, as digests of their definitions and the
     /// configuration of their servers.
     #[serde(default)]

@@ -137,6 +137,12 @@ impl Unopened {
         Some(Unopened { is_damaged: true, ..Unopened::new(waiting, why) })
     }
 
+    /// Of what waits, and is not what people are shown.
+    pub fn unlike(waiting: &Waiting) -> Unopened {
+        let why = "what is shown of it is not what is sealed in it".to_owned();
+        Unopened { is_damaged: true, ..Unopened::new(waiting, why) }
+    }
+
     /// Why its program is over once its calls are rejected.
     fn because(&self, made: &Made) -> String {
         let because = match self.is_damaged {
@@ -153,8 +159,9 @@ impl Unopened {
     /// ends the program.
     fn rejections(&self, decided: &Decided) -> Option<Vec<(u64, Decision)>> {
         let of = |call: &PendingCall| {
-            let about =
-                |choice: &&super::Choice| choice.calls.as_ref().is_none_or(|all| all.contains(&call.id));
+            // Of one that is damaged the page shows no calls, and names none.
+            let names = |all: &Vec<u64>| all.contains(&call.id) || (self.is_damaged && all.is_empty());
+            let about = |choice: &&super::Choice| choice.calls.as_ref().is_none_or(names);
             let choice = decided.choices.iter().find(about)?;
             matches!(choice.decision, Decision::Reject(_)).then(|| (call.id, choice.decision.clone()))
         };

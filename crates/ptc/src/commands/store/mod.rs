@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use ptc_lisp::dump;
-use ptc_server::engine::has_definitions;
+use ptc_server::engine::{has_definitions, wrong_ticket};
 use ptc_store::check::{self, LookedRows, Readers};
 use ptc_store::log_check::{self, Damage};
 use ptc_store::{Draft, Store, copy, rescue};
@@ -298,6 +298,7 @@ fn looked_at(store: &str, keys: &TriedKeys) -> anyhow::Result<LookedRows> {
     let readers = Readers {
         state: &|bytes| dump::look_at(bytes).err().map(|error| error.to_string()),
         defines: &has_definitions,
+        ticket: wrong_ticket,
         seal: &|id, owner, sealed| keys.wrong_seal(id, owner, sealed),
     };
     Ok(check::rows(store, &readers)?)

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
-use ptc_server::engine::rejected_by_operator;
+use ptc_server::engine::{rejected_by_operator, wrong_ticket};
 use ptc_store::tickets::{TicketError, Tickets, Waiting};
 
 use super::{SealedAway, TicketKeys, TicketsPlace};
@@ -27,7 +27,7 @@ pub struct Reject {
 impl Reject {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let store = self.place.store()?;
-        let tickets = Tickets::new(Arc::new(super::super::open_existing(&store)?));
+        let tickets = Tickets::new(Arc::new(super::super::open_existing(&store)?)).read_by(wrong_ticket);
         let id = &self.id;
         let owner = tickets.owner(id)?.ok_or_else(|| {
             anyhow!("there is no ticket `{}`; `ptc tickets` lists those that wait", plain(id))
