@@ -218,11 +218,13 @@ async fn calls_of_which_nobody_knows_are_told_to_those_who_made_them() {
     let parts = Parts { effects: Some(journal), ..Parts::default() };
     let settings = ptc_server::engine::Settings { debug: Some(debug), ..patient(Profile::Debug) };
     let engine = Engine::with(settings, parts).await.expect("it starts");
+    let in_session =
+        |principal: &str| Caller { owner: "mcp_1".into(), ..Caller::new(principal, Transport::Http) };
     for (caller, expected) in [
         (anna(), vec!["hers", "hers too", "nobody's"]),
-        (Caller::new("anna", Transport::Http), vec!["hers", "hers too"]),
-        (Caller::new("ben", Transport::Http), vec!["his"]),
-        (Caller::new("carl", Transport::Http), vec![]),
+        (in_session("anna"), vec!["hers", "hers too"]),
+        (in_session("ben"), vec!["his"]),
+        (in_session("carl"), vec![]),
     ] {
         let stats = call_as(&caller, &engine, "lisp_debug", json!({"op": "stats"})).await;
         let calls = object(&stats)["outcome_unknown"]["calls"].as_array().cloned().expect("a list");

@@ -172,6 +172,33 @@ async fn r9_1_4_there_are_quotas() {
 }
 
 #[tokio::test]
+async fn quotas_are_of_whoever_is_behind_all_connections_and_access_is_of_each() {
+    let limits = SessionSettings { most: 9, per_owner: 2, ..SessionSettings::default() };
+    let engine = engine(with_sessions(Profile::Structured, limits)).await;
+    let over = |connection: &str, principal: &str| Caller {
+        principal: principal.into(),
+        ..Caller::new(connection, Transport::Http)
+    };
+    let start = async |caller: &Caller| {
+        let reply = call_as(caller, &engine, "lisp_session_start", json!({})).await;
+        object(&reply)["session_id"].as_str().map(str::to_owned).ok_or(object(&reply)["message"].clone())
+    };
+    let (first, second, third) = (over("mcp_1", "anna"), over("mcp_2", "anna"), over("mcp_3", "anna"));
+    let annas = start(&first).await.expect("there is room");
+    start(&second).await.expect("there is room");
+    for connection in [&first, &second, &third] {
+        let refused = start(connection).await.expect_err("anna has two");
+        assert_eq!(refused, "maximum number of sessions for this owner reached");
+    }
+    start(&over("mcp_4", "ben")).await.expect("ben has his own");
+    let program = json!({"session_id": annas, "program": "1"});
+    let other = call_as(&second, &engine, "lisp_session_eval", program).await;
+    assert_eq!(object(&other)["reason"], "session_owner_mismatch");
+    engine.close_owner("mcp_1");
+    start(&third).await.expect("there is room again");
+}
+
+#[tokio::test]
 async fn r9_4_6_sessions_end_after_their_time() {
     let engine = engine(structured()).await;
     let reply = call(&engine, "lisp_session_start", json!({"ttl_ms": 1})).await;
