@@ -171,6 +171,30 @@ fn files_of_tokens_and_roles_that_others_could_have_written_are_refused() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_configuration_of_upstreams_that_others_could_have_written_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let config = folder.file("upstreams.json", r#"{"upstreams": {}}"#);
+    let start = |mode: u32| {
+        std::fs::set_permissions(&config, std::fs::Permissions::from_mode(mode)).unwrap();
+        let started = crate::support::ptc(&["--upstreams-config", &config])
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        (started.status.success(), String::from_utf8_lossy(&started.stderr).into_owned())
+    };
+    for mode in [0o666, 0o602] {
+        let (started, err) = start(mode);
+        let shown =
+            format!("--upstreams-config: {config} has mode {mode:04o}, so that other users could change it");
+        assert!(!started && err.contains(&shown), "{err}\nexpected: {shown}");
+    }
+    let (started, err) = start(0o644);
+    assert!(started, "others may read it: {err}");
+}
+
 #[test]
 fn r14_4_2_tokens_stay_out_of_logs_and_answers() {
     let mut server = HttpServer::start(&["--http-auth-token", TOKEN, "--log-level", "debug"]);

@@ -18,6 +18,7 @@ use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
 use ptc_store::log_check::Damage;
 use ptc_store::preludes::{Bounds, Preludes};
+use ptc_system::owned::{self, Reach};
 use ptc_upstream::config::PinPolicy;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError, catalogs_folder};
 use ptc_upstream::{Config, Redactor, Secrets};
@@ -240,7 +241,11 @@ async fn start_upstreams(
     own: &[SecretString],
 ) -> anyhow::Result<Option<(Arc<Runtime>, Vec<String>)>> {
     let config = match &options.upstreams_config {
-        Found::File(path) => Config::from_file(path)?,
+        Found::File(path) => {
+            // Whoever can write it says which commands are run.
+            owned::check(path, Reach::AllRead).map_err(|problem| anyhow!("--upstreams-config: {problem}"))?;
+            Config::from_file(path)?
+        }
         Found::Inline(text) => Config::from_json(text, Path::new(""))?,
         Found::Nowhere => return Ok(None),
     };
