@@ -1,16 +1,13 @@
-//! Reading the bodies of requests that were admitted: each with a bound and a time limit, and all of them together in
-//! a room that owners share.
+//! Reading the bodies of requests that were admitted: each with a bound and a time limit, and all of them, together with
+//! the answers that wait to be written, in a room that owners share.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-/// Bytes of a body that need no room: small requests are read however many large ones there are. How many requests
-/// there are at a time is bounded by the connections.
-const SMALL: usize = 64 << 10;
+use super::room::{Full, Room, Share};
 
 /// Why there is no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,20 +26,18 @@ pub enum BodyError {
     Full,
 }
 
+impl From<Full> for BodyError {
+    fn from(_: Full) -> BodyError {
+        BodyError::Full
+    }
+}
+
 /// Reads bodies.
 #[derive(Clone, Debug)]
 pub struct Bodies {
     pub(crate) most: usize,
     pub(crate) time: Duration,
-    room: Arc<Mutex<Room>>,
-}
-
-/// The room of all bodies. An owner has at most as much as it leaves free: the first half of it, the next half of the
-/// rest, and so on. So whoever comes next finds some, though less and less, and nobody has to know how many will.
-#[derive(Debug)]
-struct Room {
-    free: usize,
-    taken: HashMap<Arc<str>, usize>,
+    pub(crate) room: Arc<Mutex<Room>>,
 }
 
 /// A body, with the room that it takes until this is dropped.
@@ -53,20 +48,12 @@ pub struct Arrived {
     _share: Share,
 }
 
-/// What a body has of the room.
-#[derive(Debug)]
-pub(crate) struct Share {
-    room: Arc<Mutex<Room>>,
-    owner: Arc<str>,
-    bytes: usize,
-}
-
 impl Bodies {
     /// Bodies of at most so many bytes, each in at most that time, and all together of about `room` bytes, which is at
     /// least twice as much as one may have.
     pub fn new(most: usize, time: Duration, room: usize) -> Bodies {
-        let free = room.max(most.saturating_mul(2));
-        Bodies { most, time, room: Arc::new(Mutex::new(Room { free, taken: HashMap::new() })) }
+        let room = Room::new(room.max(most.saturating_mul(2)));
+        Bodies { most, time, room: Arc::new(Mutex::new(room)) }
     }
 
     /// Reads the body of a request that was admitted, for its owner.
@@ -78,7 +65,7 @@ impl Bodies {
 
     /// A share of the room that is still empty.
     pub(crate) fn share(&self, owner: &Arc<str>) -> Share {
-        Share { room: self.room.clone(), owner: owner.clone(), bytes: 0 }
+        Share::new(self.room.clone(), owner.clone())
     }
 
     async fn collect(&self, mut share: Share, body: Body) -> Result<Arrived, BodyError> {
@@ -101,63 +88,15 @@ impl Bodies {
     }
 }
 
-impl Share {
-    fn room(&self) -> MutexGuard<'_, Room> {
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes as much more room as a body of so many bytes needs. What a body without room has is given back with it.
-    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let needs = bytes.saturating_sub(SMALL);
-        let more = needs.saturating_sub(self.bytes);
-        if more == 0 {
-            return Ok(());
-        }
-        self.room().take(&self.owner, more)?;
-        self.bytes = needs;
-        Ok(())
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.room().give_back(&self.owner, self.bytes);
-        }
-    }
-}
-
-impl Room {
-    fn take(&mut self, owner: &Arc<str>, more: usize) -> Result<(), BodyError> {
-        let left = self.free.checked_sub(more).ok_or(BodyError::Full)?;
-        let has = self.taken.get(owner).copied().unwrap_or_default();
-        if has + more > left {
-            return Err(BodyError::Full);
-        }
-        self.free = left;
-        *self.taken.entry(owner.clone()).or_default() += more;
-        Ok(())
-    }
-
-    fn give_back(&mut self, owner: &Arc<str>, bytes: usize) {
-        self.free += bytes;
-        if let Some(has) = self.taken.get_mut(owner) {
-            *has -= bytes;
-            if *has == 0 {
-                self.taken.remove(owner);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::room::SMALL;
 
     /// Bodies that each take 100 bytes of a room of so many.
     fn bodies(room: usize) -> Bodies {
         let mut bodies = Bodies::new(SMALL + 100, Duration::from_secs(3600), 0);
-        bodies.room = Arc::new(Mutex::new(Room { free: 100 * room, taken: HashMap::new() }));
+        bodies.room = Arc::new(Mutex::new(Room::new(100 * room)));
         bodies
     }
 
@@ -190,7 +129,7 @@ mod tests {
         assert!(bodies.read(&owner, of(SMALL + 100)).await.is_ok(), "one gave its room back");
         drop(held);
         let room = bodies.room.lock().expect("nobody panicked");
-        assert_eq!((room.free, room.taken.len()), (600, 0), "nothing is lost, also by those that found none");
+        assert_eq!(*room, Room::new(600), "nothing is lost, also by those that found none");
     }
 
     #[tokio::test]

@@ -12,7 +12,8 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::Frame;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::body::{Bodies, BodyError, Share};
+use super::body::{Bodies, BodyError};
+use super::room::Share;
 
 /// Tells that what a request begins with has arrived.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +66,7 @@ impl Arriving {
         self.bytes = self.bytes.saturating_add(more);
         match self.bytes > self.most {
             true => Err(BodyError::TooLarge),
-            false => self.share.grow(self.bytes),
+            false => Ok(self.share.grow(self.bytes)?),
         }
     }
 }
@@ -103,6 +104,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
     use super::*;
+    use crate::room::Full;
 
     const TIME: Duration = Duration::from_millis(100);
     const LONG: Duration = Duration::from_secs(3600);
@@ -160,7 +162,7 @@ mod tests {
         first.send(piece(whole)).expect("it is read");
         assert_eq!(next(&mut first_body).await, Ok(whole));
         let taken = |bodies: &Bodies| bodies.share(&"restate".into()).grow((64 << 10) + whole);
-        assert_eq!(taken(&bodies), Err(BodyError::Full), "the first has taken of it");
+        assert_eq!(taken(&bodies), Err(Full), "the first has taken of it");
         first_opening.arrived();
         first.send(piece(1)).expect("it is read");
         assert_eq!(next(&mut first_body).await, Ok(1));

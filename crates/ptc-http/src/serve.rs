@@ -2,10 +2,9 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,16 +17,21 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::connections::{Connections, Hold, Place};
+use super::connections::{Connections, Peer, Place};
 use super::headers::repeated;
+use super::patient::Patient;
 
 /// Most bytes of a head, and with HTTP/1 of a piece of a body.
 const HEAD_BYTES: u32 = 64 << 10;
+
+/// Most bytes that the system keeps of what a peer has not taken yet, about. Left alone it would keep megabytes.
+const SEND_BYTES: usize = 256 << 10;
 
 /// How long to wait when the system cannot open another connection.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -39,21 +43,6 @@ pub enum Protocol {
     Http1,
     /// HTTP/2 from the first byte on, as between servers that know each other.
     Http2,
-}
-
-/// Where a request came from; every request carries it as an extension.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// The address at the other end of the connection.
-    pub address: IpAddr,
-    held: Arc<AtomicUsize>,
-}
-
-impl Peer {
-    /// Keeps the connection from making room for others, for a request that was admitted and has arrived.
-    pub fn hold(&self) -> Hold {
-        Hold::of(&self.held)
-    }
 }
 
 impl Connections {
@@ -68,6 +57,10 @@ impl Connections {
         failed: impl Fn(&io::Error),
     ) {
         let tasks = tokio_util::task::TaskTracker::new();
+        // Connections have it from their listener. Without it, more is kept than is counted.
+        if let Err(error) = SockRef::from(&listener).set_send_buffer_size(SEND_BYTES) {
+            failed(&error);
+        }
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -112,13 +105,13 @@ async fn over_http1(
     stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
-    let from = Peer { address: peer.ip(), held: place.held.clone() };
+    let from = place.peer(peer.ip());
     let service = hyper::service::service_fn(move |request| answer(request, from.clone(), router.clone()));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head_time)
         .max_buf_size(HEAD_BYTES as usize)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Patient::new(stream, head_time)), service);
     // The time of heads is also that of connections without requests.
     until_over(connection, &place, &stop, std::future::pending).await;
 }
@@ -134,7 +127,7 @@ async fn over_http2(
     stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
-    let from = Peer { address: peer.ip(), held: place.held.clone() };
+    let from = place.peer(peer.ip());
     let under_way = Arc::new(watch::Sender::new(0_usize));
     let idle = under_way.subscribe();
     let service = hyper::service::service_fn(move |request| {
@@ -149,7 +142,7 @@ async fn over_http2(
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(head_time)
         .keep_alive_timeout(head_time)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Patient::new(stream, head_time)), service);
     until_over(connection, &place, &stop, || without_requests(idle.clone(), head_time)).await;
 }
 
