@@ -34,7 +34,7 @@ struct KeptTurn {
 
 #[derive(Debug)]
 struct LoggedTurn {
-    /// Who may see it, and on whose account it is; nobody in particular if it comes from a file.
+    /// Who may see it, and on whose account it is; nobody in particular in files and where there is one user.
     of: Option<(Arc<str>, Arc<str>)>,
     turn: Arc<Json>,
     bytes: usize,
@@ -76,9 +76,9 @@ impl TurnLog {
         Ok(log)
     }
 
-    /// Adds a turn of a running server, for its owner to see and on the account of a principal.
-    pub fn add(&self, owner: &Arc<str>, principal: &Arc<str>, turn: Json) {
-        self.push(Some((owner.clone(), principal.clone())), turn, LIVE_BYTES);
+    /// Adds a turn as it happens, for its owner to see and on the account of a principal, if there are any.
+    pub fn add(&self, of: Option<(Arc<str>, Arc<str>)>, turn: Json) {
+        self.push(of, turn, LIVE_BYTES);
     }
 
     fn push(&self, of: Option<(Arc<str>, Arc<str>)>, turn: Json, most: usize) {
@@ -344,7 +344,7 @@ mod tests {
     fn an_owner_with_many_turns_pushes_out_none_of_others() {
         let log = TurnLog::default();
         let turn = |n: usize, bytes: usize| json!({"event": "turn", "turn": n, "data": "x".repeat(bytes)});
-        let add = |owner: &str, turn: Json| log.add(&owner.into(), &owner.into(), turn);
+        let add = |owner: &str, turn: Json| log.add(Some((owner.into(), owner.into())), turn);
         add("anna", turn(0, 10));
         (0..30).for_each(|n| add("ben", turn(n, 1 << 20)));
         add("ben", turn(30, LIVE_BYTES));
@@ -366,8 +366,8 @@ mod tests {
     fn turns_of_many_connections_are_those_of_one_account() {
         let log = TurnLog::default();
         let turn = |bytes: usize| json!({"event": "turn", "data": "x".repeat(bytes)});
-        log.add(&"anna over 1".into(), &"anna".into(), turn(3 << 20));
-        (0..9).for_each(|n| log.add(&format!("ben over {n}").into(), &"ben".into(), turn(2 << 20)));
+        log.add(Some(("anna over 1".into(), "anna".into())), turn(3 << 20));
+        (0..9).for_each(|n| log.add(Some((format!("ben over {n}").into(), "ben".into())), turn(2 << 20)));
         let of = |owner: &str| log.kept().turns.iter().filter(|one| one.belongs_to(owner)).count();
         assert_eq!((of("anna over 1"), of("ben over 0"), of("ben over 8")), (1, 0, 1));
     }

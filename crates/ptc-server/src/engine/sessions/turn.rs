@@ -97,7 +97,7 @@ impl Engine {
         });
         self.redactor.redact_json(&mut event);
         if let Some(turns) = &self.turns {
-            turns.add(&session.owner, &session.principal, event.clone());
+            turns.add(Some((session.owner.clone(), session.principal.clone())), event.clone());
         }
         self.traces.turn(event);
     }
