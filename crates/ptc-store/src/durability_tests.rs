@@ -130,6 +130,26 @@ fn a_log_that_others_left_is_copied_before_anything_is_acknowledged() {
     drop(store);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_log_is_not_emptied_between_its_sync_and_the_note_of_it() {
+    let disk = Disk::new("between");
+    let place = disk.folder.join("store.db").to_string_lossy().into_owned();
+    let damage = || crate::log_check::damage(&place).expect("it can be looked at");
+    disk.store.write("preludes", |tx| insert(tx, "a")).expect("on the disk");
+    let (wal, at) = (disk.store.wal.as_ref().expect("a file has a log"), place.clone());
+    // Another server starts at this moment, and finds a log.
+    wal.between_sync_and_note(move || drop(Store::open(&at).expect("opens")));
+    disk.store.write("preludes", |tx| insert(tx, "b")).expect("on the disk");
+    assert_eq!(damage(), None);
+    let other = Store::open(&place).expect("opens when nobody syncs");
+    assert!(!disk.store.wal.as_ref().expect("a file has a log").is_there(), "what was left is in the file");
+    assert_eq!(damage(), None, "that the log is empty is noted");
+    drop(other);
+    disk.store.write("preludes", |tx| insert(tx, "c")).expect("on the disk");
+    assert_eq!(damage(), None);
+}
+
 #[test]
 fn a_store_whose_disk_fails_does_not_answer() {
     let disk = Disk::new("answers");

@@ -9,8 +9,11 @@
 //!
 //! Whoever closes a store as the last one copies the log into the file and takes it away. That is noted too, so that a log
 //! which is missing while something is noted of it was lost, unless the file was written later than the note.
+//!
+//! Somebody else may empty the log between the look of who syncs it and the note, which would tell of a loss then. So the file
+//! is locked, shared by those who are about to note something, and exclusively by whoever empties the log.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
@@ -141,6 +144,27 @@ impl Marker {
         OpenOptions::new().read(true).write(true).open(path).map(Marker)
     }
 
+    /// Keeps others from emptying the log until what is known of it is noted, and waits for whoever does so now. Where files
+    /// cannot be locked nobody is kept from anything, nor on Windows, where nobody can write what is locked.
+    pub fn begin_note(&self) {
+        if cfg!(unix) {
+            let _ = self.0.lock_shared();
+        }
+    }
+
+    /// Whether the log may be emptied now, because nobody is about to note something of it. Nobody begins to until
+    /// [`Marker::let_go`].
+    pub fn may_empty(&self) -> bool {
+        cfg!(not(unix)) || !matches!(self.0.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Ends what was begun.
+    pub fn let_go(&self) {
+        if cfg!(unix) {
+            let _ = self.0.unlock();
+        }
+    }
+
     /// Notes that so much of the log is on the disk, unless another process noted more of it.
     pub fn note(&mut self, mark: &Mark) -> io::Result<()> {
         if self.there()?.is_some_and(|there| there.salt == mark.salt && there.parts >= mark.parts) {
@@ -149,7 +173,7 @@ impl Marker {
         self.write(mark)
     }
 
-    /// Notes that there is no log any more, on the disk at once: all that was in it is in the file.
+    /// Notes that there is nothing in the log any more, on the disk at once: all that was in it is in the file.
     pub fn rest(&mut self) -> io::Result<()> {
         if self.there()?.is_some_and(|there| there.parts == 0 && there.is_kept_up) {
             return Ok(());

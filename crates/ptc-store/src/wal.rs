@@ -60,6 +60,9 @@ struct Synced {
     /// Whether copying the log fails, too.
     #[cfg(all(test, unix))]
     no_disk: bool,
+    /// What is done between the next sync and its note.
+    #[cfg(all(test, unix))]
+    meanwhile: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// How far the log was copied.
@@ -131,12 +134,12 @@ impl Wal {
             let file = std::fs::OpenOptions::new().read(true).write(true).open(&log);
             synced.file = Some((now, file.map_err(|error| error.to_string())?));
         }
-        if !std::mem::replace(&mut synced.settled, true) && found {
-            // Whoever left it may have failed to sync it. One that others use is left to them.
-            let _ = self.begin_log_anew();
-        }
         if synced.marker.is_none() {
             synced.marker = Marker::open(&self.path).ok();
+        }
+        if !std::mem::replace(&mut synced.settled, true) && found {
+            // Whoever left it may have failed to sync it. One that others use is left to them.
+            let _ = self.begin_log_anew(synced.marker.as_mut());
         }
         Ok(opened)
     }
@@ -144,12 +147,13 @@ impl Wal {
     /// Notes that there is no log, if SQLite took it away with the last connection of all processes. Who is killed before
     /// that leaves a note that is older than the file.
     fn rest(&self) {
-        if !self.log().exists()
-            && let Some(marker) = &mut locked(&self.synced).marker
-        {
+        let mut synced = locked(&self.synced);
+        let Some(marker) = synced.marker.as_mut().filter(|marker| marker.may_empty()) else { return };
+        if !self.log().exists() {
             // Without it the file is as good, but a copy of it whose times were not kept may be taken for damaged.
             let _ = marker.rest();
         }
+        marker.let_go();
     }
 
     /// Returns when everything that was committed before is on the disk.
@@ -173,23 +177,35 @@ impl Wal {
         if synced.failed.is_some() {
             return self.mend(synced, upto);
         }
+        let Synced { file: Some((_, log)), marker, .. } = synced else {
+            return Err("the log of the file is not open".to_owned());
+        };
+        if let Some(marker) = marker {
+            marker.begin_note();
+        }
         // Before the disk is asked: what comes meanwhile may not be there.
-        let parts = self.parts.load(Ordering::Acquire);
-        let mark = synced.file.as_ref().and_then(|(_, log)| Mark::reached(log, parts).ok().flatten());
-        match synced.file.as_ref().map(|(_, log)| log.sync_data()) {
-            Some(Ok(())) => {
+        let mark = Mark::reached(log, self.parts.load(Ordering::Acquire)).ok().flatten();
+        let done = log.sync_data();
+        #[cfg(all(test, unix))]
+        if let Some(meanwhile) = synced.meanwhile.take() {
+            meanwhile();
+        }
+        if let Some(marker) = marker {
+            if let (Ok(()), Some(mark)) = (&done, &mark) {
+                // What cannot be noted is on the disk all the same.
+                let _ = marker.note(mark);
+            }
+            marker.let_go();
+        }
+        match done {
+            Ok(()) => {
                 synced.upto = upto;
-                if let (Some(marker), Some(mark)) = (&mut synced.marker, &mark) {
-                    // What cannot be noted is on the disk all the same.
-                    let _ = marker.note(mark);
-                }
                 Ok(())
             }
-            Some(Err(error)) => {
+            Err(error) => {
                 synced.failed = Some(error.to_string());
                 self.mend(synced, upto)
             }
-            None => Err("the log of the file is not open".to_owned()),
         }
     }
 
@@ -210,24 +226,32 @@ impl Wal {
             Ok(false) => return Err(format!("a sync failed and left a part of the log unreadable: {why}")),
             Err(error) => return Err(format!("a sync failed: {why}; the log cannot be read: {error}")),
         }
-        self.begin_log_anew()
+        self.begin_log_anew(synced.marker.as_mut())
             .map_err(|error| format!("a sync failed: {why}; the log cannot be copied: {error}"))?;
         synced.failed = None;
         synced.upto = upto;
         Ok(())
     }
 
-    /// Copies all of the log into the file, which is synced, and begins it anew.
-    fn begin_log_anew(&self) -> rusqlite::Result<()> {
+    /// Copies all of the log into the file, which is synced, empties it, and notes that. Refused as busy while somebody is about
+    /// to note something of the log.
+    fn begin_log_anew(&self, marker: Option<&mut Marker>) -> rusqlite::Result<()> {
+        let Some(marker) = marker else { return self.emptied() };
+        if !marker.may_empty() {
+            return Err(busy());
+        }
+        // By the time of the file alone this is not told from a loss, if all of the log was in it before the last note.
+        let emptied = self.emptied().inspect(|()| drop(marker.rest()));
+        marker.let_go();
+        emptied
+    }
+
+    fn emptied(&self) -> rusqlite::Result<()> {
         let sqlite = crate::sqlite::plain(&self.path)?;
         sqlite.pragma_update(None, "synchronous", "FULL")?;
-        let busy = sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))?;
-        match busy {
+        match sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))? {
             0 => Ok(()),
-            _ => Err(rusqlite::Error::SqliteFailure(
-                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
-                None,
-            )),
+            _ => Err(busy()),
         }
     }
 
@@ -242,6 +266,12 @@ impl Wal {
         let (found, _) = synced.file.take().expect("the log is open");
         synced.file = Some((found, File::open("/dev/null").expect("every Unix has it")));
         synced.no_disk = true;
+    }
+
+    /// Has something done between the next sync and its note.
+    #[cfg(all(test, unix))]
+    pub fn between_sync_and_note(&self, meanwhile: impl FnOnce() + Send + 'static) {
+        locked(&self.synced).meanwhile = Some(Box::new(meanwhile));
     }
 
     /// The disk works again; the log still cannot be synced.
@@ -322,6 +352,11 @@ fn copied(sqlite: &Sqlite) -> rusqlite::Result<u64> {
 fn checkpoint(sqlite: &Sqlite, sql: &str) -> rusqlite::Result<(u64, u64)> {
     let number = |value: i64| u64::try_from(value).unwrap_or_default();
     sqlite.query_row(sql, [], |row| Ok((number(row.get(1)?), number(row.get(2)?))))
+}
+
+/// Others use what is wanted.
+fn busy() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
