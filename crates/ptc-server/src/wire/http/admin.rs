@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
+use crate::engine::pulse::in_time;
 use crate::wire::identity::{BUILD, random};
 
 /// Everything that the store holds.
@@ -61,17 +62,18 @@ impl Http {
         let _hold = peer.hold();
         let unavailable = || Refusal::admin(StatusCode::SERVICE_UNAVAILABLE, "prelude_store_unavailable");
         let preludes = self.preludes.clone().ok_or_else(unavailable)?;
+        let asked = preludes.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let fingerprint = preludes.fingerprint()?;
-            work(&preludes).map(|fields| (fingerprint, fields))
+            let fingerprint = asked.fingerprint()?;
+            work(&asked).map(|fields| (fingerprint, fields))
         });
-        let (fingerprint, fields) = match done.await {
-            Ok(Ok(done)) => done,
-            Ok(Err(Failed::Prelude(PreludeError::Store(_)))) => return Err(unavailable()),
-            Ok(Err(Failed::Prelude(error))) => {
+        let (fingerprint, fields) = match in_time(preludes.store(), done).await {
+            Some(Ok(done)) => done,
+            Some(Err(Failed::Prelude(PreludeError::Store(_)))) | None => return Err(unavailable()),
+            Some(Err(Failed::Prelude(error))) => {
                 return Err(Refusal::admin(StatusCode::CONFLICT, error.reason()));
             }
-            Ok(Err(Failed::Files)) | Err(_) => {
+            Some(Err(Failed::Files)) => {
                 return Err(Refusal::admin(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "admin_response_encode_failed",

@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::sessions::{Agreed, HttpSession, Replies};
+use crate::engine::pulse::{SILENT, in_time};
 use crate::wire::adapter::Adapter;
 use crate::wire::identity::random;
 use crate::wire::incoming::{self, Message};
@@ -94,17 +95,20 @@ pub async fn serve(
 
 /// Leaves a reply to a question of another server.
 pub async fn pass_on(shelf: &Shelf, session: &HttpSession, reply: &Json) {
-    let (shelf, owner, body) = (shelf.clone(), owner(session), reply.to_string());
+    let (at, owner, body) = (shelf.clone(), owner(session), reply.to_string());
     let id = reply["id"].as_str().filter(|id| id.starts_with(NAME) && id.len() <= ID_BYTES);
     let Some(id) = id.filter(|_| body.len() <= LEFT_BYTES).map(str::to_owned) else { return };
     let put = move || {
         let about = Json::Null;
         let body = body.as_bytes();
-        shelf.put(&NewItem { id: &id, owner: &owner, about: &about, body, ttl_ms: LEFT_MS }, LEFT)
+        at.put(&NewItem { id: &id, owner: &owner, about: &about, body, ttl_ms: LEFT_MS }, LEFT)
     };
-    if let Ok(Err(error)) = tokio::task::spawn_blocking(put).await {
-        tracing::warn!("a reply cannot be left for the server that asked: {error}");
-    }
+    let why = match in_time(shelf.store(), tokio::task::spawn_blocking(put)).await {
+        Some(Ok(())) => return,
+        Some(Err(error)) => error.to_string(),
+        None => SILENT.to_owned(),
+    };
+    tracing::warn!("a reply cannot be left for the server that asked: {why}");
 }
 
 /// Whose replies they are.
@@ -125,6 +129,7 @@ async fn collect(
         let Ok(Some(number)) = open else { return };
         tokio::time::sleep(LOOK).await;
         let (shelf, id, owner) = (shelf.clone(), format!("{name}-{number}"), owner.clone());
+        // Nobody waits for this, and what is taken late must not be lost.
         let found = tokio::task::spawn_blocking(move || shelf.take(&id, &owner)).await;
         if let Ok(Ok(Some((_, body)))) = found
             && let Ok(reply) = serde_json::from_slice(&body)
