@@ -23,7 +23,7 @@ use super::clojure::{fitted, quoted};
 use super::marks::Marks;
 use super::sketch::looks_like_data;
 use super::{FIREWALLED, ViewLimits};
-use crate::written::{Datum, LONG, Outline, Passage, fields, items};
+use crate::written::{Datum, LONG, Passage, TextOutline, fields, items};
 
 /// Shorter texts would cover too much.
 pub(super) const SHORTEST: usize = 4;
@@ -145,7 +145,7 @@ impl Veil {
         if !hidden && !text.contains(['_', '\\']) {
             return true;
         }
-        let outline = Outline::of(text, LONG);
+        let outline = TextOutline::of(text, LONG);
         self.has_room(|veil| veil.walk_written(outline.passage(text), hidden))
     }
 
@@ -170,11 +170,9 @@ impl Veil {
         let datum = Datum::Written(passage);
         match datum.kind() {
             _ if hidden => self.walk(&datum.json(), true),
-            _ if datum.long().is_none() => {
-                if passage.text().contains(['_', '\\']) {
-                    self.walk(&datum.json(), false);
-                }
-            }
+            // What cannot have a hidden name is not built.
+            _ if datum.long().is_none() && !passage.text().contains(['_', '\\']) => {}
+            _ if datum.long().is_none() => self.walk(&datum.json(), false),
             "list" => items(passage).for_each(|item| self.walk_written(item, false)),
             "map" => {
                 fields(passage).for_each(|(name, value)| self.walk_written(value, is_hidden_name(&name)));

@@ -1,7 +1,7 @@
 //! Inputs that stay the text they came as. Built of `serde_json`'s values, a table takes about twenty times the bytes of
 //! its text, and the machine that counts it holds it once more; so what is long is read where it is needed, a part at a
 //! time, and straight into the machine. Each walk goes over a text once, however deep it is: where its long lists and
-//! objects end is known from when it came in ([`Outline`]).
+//! objects end is known from when it came in ([`TextOutline`]).
 //!
 //! | file | what it does |
 //! |---|---|
@@ -24,7 +24,7 @@ use serde_json::{Map, Value as Json};
 
 pub(crate) use check::issues;
 pub(crate) use look::view;
-pub(crate) use scan::{Outline, Passage, fields, items, text_parts};
+pub(crate) use scan::{Passage, TextOutline, fields, items, text_parts};
 use scan::{tally, weight};
 
 /// Bytes of a JSON text from which on it is not built as a whole.
@@ -54,12 +54,12 @@ type Long = BTreeMap<String, LongText>;
 #[derive(Clone, Debug)]
 pub(crate) struct LongText {
     text: Arc<str>,
-    outline: Outline,
+    outline: TextOutline,
 }
 
 impl LongText {
     pub fn new(text: Arc<str>) -> LongText {
-        LongText { outline: Outline::of(&text, LONG), text }
+        LongText { outline: TextOutline::of(&text, LONG), text }
     }
 
     /// All of it without the blanks around it, as its first character tells what it is.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub(crate) use parts::{Outline, Passage};
+pub(crate) use parts::{Passage, TextOutline};
 use ptc_lisp::json::parts;
 
 /// The items of a list.

@@ -2,7 +2,7 @@
 //! collected, as a list may have millions. Of what is no JSON some parts come, and none is looked for behind its end.
 //!
 //! Who looks for the next part reads over the one before. Whoever goes into the parts as well would so read a text once
-//! for each of its levels: an [`Outline`], made once, knows where what is long in a text ends, and walks over a
+//! for each of its levels: an [`TextOutline`], made once, knows where what is long in a text ends, and walks over a
 //! [`Passage`] of the text leave that out in one step.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ pub fn name(text: &str) -> Result<Cow<'_, str>, serde_json::Error> {
 
 /// Where the long lists and objects of a text end, in the order in which they begin.
 #[derive(Clone, Debug, Default)]
-pub struct Outline(Vec<Stretch>);
+pub struct TextOutline(Vec<Stretch>);
 
 /// A list or an object of a text, by its bytes from where the text begins.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +40,11 @@ struct Stretch {
     inside: usize,
 }
 
-impl Outline {
+impl TextOutline {
     /// The lists and objects of a text that have more bytes than that. There are no more of them than levels times the
     /// bytes of the text by so many.
-    pub fn of(text: &str, long: usize) -> Outline {
-        let mut walk = Parts { at: 0, ..Passage::alone(text).parts() };
+    pub fn of(text: &str, long: usize) -> TextOutline {
+        let mut walk = PartsWalk { at: 0, ..Passage::alone(text).parts() };
         // Behind those that are known to be long are those that are open, and which these are.
         let (mut found, mut open): (Vec<Stretch>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut is_empty = false;
@@ -80,7 +80,7 @@ impl Outline {
         }
         // What is not closed is no JSON, and nobody knows where it ends.
         found.truncate(open.first().copied().unwrap_or(found.len()));
-        Outline(found)
+        TextOutline(found)
     }
 
     /// All of the text that this is the outline of.
@@ -145,14 +145,14 @@ impl<'t> Passage<'t> {
         })
     }
 
-    fn parts(self) -> Parts<'t> {
+    fn parts(self) -> PartsWalk<'t> {
         let outline = self.outline.get(usize::from(self.is_outlined())..).unwrap_or_default();
-        Parts { text: self.text, start: self.start, at: 1, outline }
+        PartsWalk { text: self.text, start: self.start, at: 1, outline }
     }
 }
 
 /// A walk over the parts of a list or an object.
-struct Parts<'t> {
+struct PartsWalk<'t> {
     text: &'t str,
     start: usize,
     at: usize,
@@ -160,7 +160,7 @@ struct Parts<'t> {
     outline: &'t [Stretch],
 }
 
-impl<'t> Parts<'t> {
+impl<'t> PartsWalk<'t> {
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -255,7 +255,7 @@ mod tests {
             let mut expected = Vec::new();
             all(Passage::alone(text), &mut expected);
             for long in [0, 1, 4, 9, 1_000] {
-                let (outline, mut found) = (Outline::of(text, long), Vec::new());
+                let (outline, mut found) = (TextOutline::of(text, long), Vec::new());
                 all(outline.passage(text), &mut found);
                 assert_eq!(found, expected, "{text} {long}");
             }
@@ -268,7 +268,7 @@ mod tests {
         let inner = format!("{}{}{}", r#"{"k":["#.repeat(50), "2,".repeat(3_000) + "2", "]}".repeat(50));
         let broad = format!("[{}]", vec![inner.as_str(); 20].join(","));
         for text in [deep, inner, broad] {
-            let outline = Outline::of(&text, 1_000);
+            let outline = TextOutline::of(&text, 1_000);
             let bytes = all(outline.passage(&text), &mut Vec::new());
             let without = all(Passage::alone(&text), &mut Vec::new());
             assert!(bytes <= text.len() && without > 40 * text.len(), "{bytes} {without} {}", text.len());

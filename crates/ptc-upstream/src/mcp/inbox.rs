@@ -135,7 +135,7 @@ pub struct Unreadable;
 
 /// The error of an answer. Its `data`, which may be large, is of no use to anybody here.
 #[derive(Deserialize)]
-struct Refusal {
+struct SaidError {
     code: ErrorCode,
     message: String,
 }
@@ -216,9 +216,9 @@ impl Inbox {
             return Ok(Some(failure(id)));
         }
         let Some(result) = envelope.result else {
-            let refusal = envelope.error.and_then(|error| serde_json::from_str::<Refusal>(error).ok());
+            let refusal = envelope.error.and_then(|error| serde_json::from_str::<SaidError>(error).ok());
             return Ok(Some(match refusal {
-                Some(Refusal { code, message }) => {
+                Some(SaidError { code, message }) => {
                     ServerJsonRpcMessage::error(ErrorData::new(code, message, None), Some(id))
                 }
                 None => {
