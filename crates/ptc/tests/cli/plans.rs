@@ -304,7 +304,7 @@ fn calls_of_a_plan_are_listed_and_settled_whichever_store_its_user_applied_it_wi
         drop(journal);
         assert_eq!(world.gaps(&[]), gaps, "{bound}");
         let (code, out, err) = world.run(&apply);
-        assert!(code == 1 && out.contains("calls.db` notes what you found"), "{bound}: {out}{err}");
+        assert!(code == 1 && out.contains("calls.db`, or --did-not-happen"), "{bound}: {out}{err}");
         std::fs::rename(world.folder.join("calls.db"), world.folder.join("away.db")).expect("it moves");
         let (_, out, err) = world.run(&["effects"]);
         assert!(
@@ -384,7 +384,7 @@ fn a_call_of_which_nobody_knows_ends_the_plan_each_time_until_somebody_says_what
             assert!(!lines[1].contains("failed:") && lines[2].ends_with("not made"), "{finding}: {out}");
             assert!(
                 lines[3].contains("of call 2, so nothing after it is made")
-                    && lines[3].contains("--happened, or"),
+                    && lines[3].contains("--happened`, or"),
                 "{finding}: {out}"
             );
         };

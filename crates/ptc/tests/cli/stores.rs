@@ -213,9 +213,11 @@ fn a_call_that_never_left_is_told_as_not_made() {
     process.kill().expect("kill -9");
     process.wait().expect("it is gone");
     world.stop();
+    let identity = world.gaps(&[])[0]["identity"].as_str().expect("text").to_owned();
+    assert_eq!(world.run(&["effects", "settle", &identity, "it is there", "--happened"]).0, 0);
     let (code, out, _) = world.run(&["apply", "plan.json"]);
     let lines: Vec<&str> = out.lines().collect();
-    assert!(code == 1 && lines[0].contains("outcome unknown"), "{out}");
+    assert!(code == 1 && lines[0].ends_with("was done before"), "{out}");
     assert!(lines[1].contains("failed: ") && lines[1].ends_with("; it was not made"), "{out}");
 }
 
