@@ -29,34 +29,6 @@ pub(super) mod tally {
     pub fn built(_: &str) {}
 }
 
-#[cfg(test)]
-pub(super) mod tally {
-    use std::cell::Cell;
-
-    use super::Passage;
-
-    thread_local! {
-        static READ: Cell<usize> = const { Cell::new(0) };
-        static BUILT: Cell<usize> = const { Cell::new(0) };
-    }
-
-    pub fn read_over(part: Passage<'_>) {
-        READ.set(READ.get() + if part.is_outlined() { 1 } else { part.text().len() });
-    }
-
-    pub fn built(text: &str) {
-        BUILT.set(BUILT.get() + text.len());
-    }
-
-    /// How many bytes a walk read over, and of how many it built values.
-    pub fn of(walk: impl FnOnce()) -> (usize, usize) {
-        READ.set(0);
-        BUILT.set(0);
-        walk();
-        (READ.get(), BUILT.get())
-    }
-}
-
 /// So many characters of a string, with how many characters and bytes all of it has.
 pub(crate) fn text_parts(text: &str, most: usize) -> (String, usize, usize) {
     let text = text.trim_ascii();
@@ -98,4 +70,32 @@ pub(crate) fn weight(text: &str) -> u64 {
         bytes += u64::from(quoted || !byte.is_ascii_whitespace());
     }
     bytes
+}
+
+#[cfg(test)]
+pub(super) mod tally {
+    use std::cell::Cell;
+
+    use super::Passage;
+
+    thread_local! {
+        static READ: Cell<usize> = const { Cell::new(0) };
+        static BUILT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub fn read_over(part: Passage<'_>) {
+        READ.set(READ.get() + if part.is_outlined() { 1 } else { part.text().len() });
+    }
+
+    pub fn built(text: &str) {
+        BUILT.set(BUILT.get() + text.len());
+    }
+
+    /// How many bytes a walk read over, and of how many it built values.
+    pub fn of(walk: impl FnOnce()) -> (usize, usize) {
+        READ.set(0);
+        BUILT.set(0);
+        walk();
+        (READ.get(), BUILT.get())
+    }
 }

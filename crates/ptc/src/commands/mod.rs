@@ -60,7 +60,7 @@ pub enum Command {
     /// List calls whose outcome is not known, and note what became of them.
     Effects(effects::EffectsArgs),
     /// List the programs of a store that wait for a person.
-    Tickets(Late<tickets::TicketsArgs>),
+    Tickets(tickets::TicketsArgs),
     /// Copy a store while servers use it, put a copy in place, look for damage, and save what is left.
     Store(store::StoreArgs),
     /// Type programs and see their values.
@@ -147,7 +147,7 @@ impl Command {
             Command::Plan(Late(args)) => plan::run(args),
             Command::Apply(Late(args)) => apply::run(args),
             Command::Effects(args) => effects::run(args),
-            Command::Tickets(Late(args)) => tickets::run(args),
+            Command::Tickets(args) => tickets::run(args),
             Command::Store(args) => store::run(args),
             Command::Repl(Late(args)) => repl::run(args),
             Command::Replay(Late(args)) => replay::run(args),
