@@ -40,16 +40,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("builtins/access.rs", &["count_of"], "a transient holds no transient"),
     ("builtins/access.rs", &["rest_of"], "a realised sequence is not lazy"),
     ("builtins/arrays.rs", &["nested"], "a level for each argument"),
-    (
-        "builtins/expr.rs",
-        &["eval", "evaluated", "test"],
-        "the body of a function, no deeper than source text",
-    ),
-    (
-        "builtins/known.rs",
-        &["apply", "of", "test"],
-        "looks at functions inside a `juxt`, and at none inside those",
-    ),
     ("builtins/lookup.rs", &["find"], "a transient holds no transient"),
     ("builtins/maps.rs", &["contains"], "a transient holds no transient"),
     (
@@ -57,13 +47,11 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["assoc_in"],
         "the stack is one path, and each value on it is taken out of the one above",
     ),
-    ("builtins/pipeline/mod.rs", &["attempt", "run"], "the plan's `run`, not its own"),
     (
         "builtins/pprint.rs",
         &["items", "map", "value"],
         "values that are realised nest to MAX_DEPTH; fuel and memory",
     ),
-    ("builtins/pure.rs", &["apply", "test"], "the body of a function, no deeper than source text"),
     (
         "builtins/seqs.rs",
         &["flatten"],
@@ -75,8 +63,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["open_children", "paths"],
         "a stack of its own, to MAX_PATH_VALUES values and as deep as it is asked for",
     ),
-    ("builtins/update.rs", &["apply"], "`apply` of a known function, not its own"),
-    ("builtins/update.rs", &["place"], "a level for each key of a short path"),
     ("dump/read.rs", &["all", "each_body"], "constants of code, no deeper than source text"),
     ("dump/read_values.rs", &["array", "items", "realised"], "counts levels to DEEPEST"),
     (

@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::analyze::node::NodeKind;
 use crate::analyze::{World, analyze_core};
+use crate::builtins::chain_part::ChainPart;
 use crate::builtins::{ArgCount, Example, Shown};
 use crate::code::Unit;
 use crate::compile::Compiler;
@@ -88,6 +89,8 @@ pub(crate) struct Declaration {
     pub examples: Vec<Example>,
     /// How much of its value is shown.
     pub shown: Shown,
+    /// What it is in a chain of calls.
+    pub part: Option<ChainPart>,
     form: Form,
 }
 
@@ -173,7 +176,7 @@ fn scan_files() -> Vec<CoreSource> {
     sources
 }
 
-/// Reads a `defn`: parameters, docstring, examples and how much of its value is shown.
+/// Reads a `defn`: parameters, docstring, examples, how much of its value is shown and what it is in chains.
 fn declare(source: &CoreSource) -> Declaration {
     let forms = read_all(source.text, &ReadLimits::default())
         .unwrap_or_else(|error| panic!("{} does not read: {error}", source.name));
@@ -181,6 +184,7 @@ fn declare(source: &CoreSource) -> Declaration {
     let mut doc = String::new();
     let mut examples: Vec<Example> = Vec::new();
     let mut shown = Shown::default();
+    let mut part = None;
     let mut params = Vec::new();
     for item in form.as_list().unwrap_or_default().iter().skip(2) {
         match &item.kind {
@@ -188,6 +192,9 @@ fn declare(source: &CoreSource) -> Declaration {
             FormKind::Map(pairs) if params.is_empty() => {
                 examples = read_examples(pairs);
                 shown = read_shown(pairs);
+                part = read_part(pairs).map(|name| {
+                    ChainPart::named(name).unwrap_or_else(|| panic!("{}: no part {name}", source.name))
+                });
             }
             FormKind::Vector(vector) if params.is_empty() => params.push(describe_params(vector)),
             FormKind::List(clause) => {
@@ -199,7 +206,7 @@ fn declare(source: &CoreSource) -> Declaration {
         }
     }
     let params = params.join(" ");
-    Declaration { arity: ArgCount::parse(&params), params, doc, examples, shown, form: strip(form) }
+    Declaration { arity: ArgCount::parse(&params), params, doc, examples, shown, part, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
@@ -229,6 +236,11 @@ fn read_shown(pairs: &[Form]) -> Shown {
         pair[0].as_keyword() == Some("discovers") && matches!(pair[1].kind, FormKind::Bool(true))
     });
     if discovers { Shown::Discovery } else { Shown::Result }
+}
+
+/// `:chain :map` says what it is in a chain of calls.
+fn read_part(pairs: &[Form]) -> Option<&str> {
+    pairs.chunks_exact(2).find(|pair| pair[0].as_keyword() == Some("chain"))?[1].as_keyword()
 }
 
 /// `(defn name doc attributes clauses…)` as `(fn clauses…)`.

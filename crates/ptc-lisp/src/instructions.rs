@@ -255,12 +255,23 @@ macro_rules! instructions {
             57 CountBelow { a: Reg as InCounter, b: Reg as In, step: i8, equal: bool } -> Count;
             /// the same if `a` stays above `b`, or at it if `equal`
             58 CountAbove { a: Reg as InCounter, b: Reg as In, step: i8, equal: bool } -> Count;
-            /// do the next `n` instructions in one pass and skip them, if natives can: they are calls of builtins, each
-            /// the last argument of the next
+            /// nothing: in code of earlier versions, the next `n` calls of builtins, each the last argument of the next,
+            /// could be done in one pass
             59 Pipe { n: u8 } -> Pipe(n);
-            /// the same, with a loop behind the calls and the jump that follows them: go on there if natives cannot,
-            /// unless the loop is not for these values
+            /// nothing: the same, with a loop behind the calls and the jump that follows them
             60 Fuse { n: u8 } -> Fuse(n);
+            /// skip the next instruction (a jump) if `src` is what a loop takes it for (see `builtins/gather.rs`)
+            61 IfFits { src: Reg as In, role: u8 } -> Compare;
+            /// `vec` with `item` at its end; `item` is empty afterwards
+            62 Push { vec: Reg as InOut, item: Reg as In } -> Next;
+            /// `map` with one more for `key`; `key` is empty afterwards
+            63 Tally { map: Reg as InOut, key: Reg as In } -> Next;
+            /// `map` with `item` at the end of its vector for `key`; both are empty afterwards
+            64 Group { map: Reg as InOut, key: Reg as In, item: Reg as In } -> Next;
+            /// `set` with `item`, which is empty afterwards; `dst = whether it is new there`
+            65 Include { dst: Reg as OutPlain, set: Reg as InOut, item: Reg as In } -> Next;
+            /// add what comes of small integers through builtins to `acc`, and go on behind them (see `builtins/skim.rs`)
+            66 Skim { acc: Reg as InOut, walk: Reg as In, plan: u16 as Const } -> Next;
         }
     };
 }

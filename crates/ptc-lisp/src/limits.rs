@@ -121,7 +121,9 @@ pub static ALL: &[Limit] = &[
         LimitUnit::Work,
         || Limits::default().fuel,
         "Work: one unit per instruction, and in functions of the library one per element touched or per \
-         eight bytes of text. Reading, analysing and compiling the program count too.",
+         eight bytes of text. A call of `map`, `filter`, `reduce` and their like costs some units for each item, about \
+         as many as what the function does has calls and names, and up to a dozen more where the function is a value and \
+         not written in the call. Reading, analysing and compiling the program count too.",
         ErrorKind::FuelExceeded,
     ),
     set(

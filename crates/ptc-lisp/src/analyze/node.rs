@@ -1,6 +1,7 @@
 //! The core tree: what is left of a program after all names are resolved and all sugar is gone.
 
 use crate::builtins::BuiltinId;
+use crate::builtins::gather::LoopRole;
 use crate::code::Const;
 use crate::span::Span;
 
@@ -81,6 +82,8 @@ pub enum NodeKind {
     Reduce(Box<ReduceNode>),
     /// `(take-slot! map key)`
     TakeSlot(Local, Box<Node>),
+    /// A loop in place of a chain of calls. The compiler makes it; the analyzer never does.
+    Chain(Box<ChainNode>),
 }
 
 /// A function with its arities.
@@ -142,6 +145,127 @@ pub struct ReduceNode {
     pub body: Node,
 }
 
+/// A loop over a collection in place of calls of sequence functions (see `compile/chain`).
+#[derive(Clone, Debug)]
+pub struct ChainNode {
+    /// What is evaluated first, in order: functions that are called as they are, first values, at last the source.
+    pub before: Vec<(Local, Node)>,
+    /// What the locals are taken for; if one of them is something else, the calls are made.
+    pub fits: Vec<(Local, LoopRole)>,
+    /// What is walked.
+    pub source: Local,
+    /// Where the walk is told to stand.
+    pub source_span: Span,
+    /// What goes from one turn to the next, with the first values.
+    pub state: Vec<(Local, Node)>,
+    /// What is done before an item is taken.
+    pub ahead: Vec<ChainStep>,
+    /// The item of the walk.
+    pub item: Local,
+    /// What is done with it.
+    pub steps: Vec<ChainStep>,
+    /// True once there was an item. If there is none, the calls say what that gives, for an empty vector.
+    pub begun: Option<Local>,
+    /// The sum that small integers are added to at once, and the builtins that they go through.
+    pub skim: Option<(Local, Vec<BuiltinId>)>,
+    /// What it gives.
+    pub result: Node,
+    /// The calls.
+    pub calls: Node,
+}
+
+/// A step of a chain.
+#[derive(Clone, Debug)]
+pub enum ChainStep {
+    /// The local gets the value.
+    Bind(Local, Node),
+    /// The turn or the loop ends here if the value is so.
+    Leave(Node, When, Exit),
+    /// The turn or the loop ends here.
+    Go(Exit),
+    /// The loop ends if the local is `(reduced x)`, which becomes `x`.
+    Unreduce(Local),
+    /// Of the first item: the first local becomes true, the second the value, and the turn ends.
+    Begin(Local, Local, Node),
+    /// The map counts the key.
+    Tally(Local, Node),
+    /// The map has a vector for the key, which gets the item.
+    Group(Local, Node, Node),
+    /// The set gets the item, and the first local says whether it is new.
+    Include(Local, Local, Node),
+    /// What follows is done for each item of the collection.
+    Each(Local, Node),
+}
+
+/// When a step leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// The value is true: neither nil nor false.
+    True,
+    /// It is not.
+    False,
+    /// It is nil.
+    Nil,
+}
+
+/// Where a step leaves to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The next item.
+    Next,
+    /// The end of the loop.
+    Done,
+}
+
+/// Goes over the nodes of a step, by shared or by exclusive references.
+macro_rules! step_parts {
+    ($step:expr, $each:ident) => {
+        match $step {
+            ChainStep::Bind(_, node)
+            | ChainStep::Leave(node, ..)
+            | ChainStep::Begin(_, _, node)
+            | ChainStep::Tally(_, node)
+            | ChainStep::Include(_, _, node)
+            | ChainStep::Each(_, node) => $each(node),
+            ChainStep::Group(_, key, item) => {
+                $each(key);
+                $each(item);
+            }
+            ChainStep::Go(_) | ChainStep::Unreduce(_) => {}
+        }
+    };
+}
+
+impl ChainNode {
+    /// All locals that it binds.
+    pub fn locals(&self) -> impl Iterator<Item = Local> {
+        let bound = self.before.iter().chain(&self.state).map(|(local, _)| *local);
+        bound.chain([self.item]).chain(self.steps.iter().filter_map(ChainStep::bound))
+    }
+}
+
+impl ChainStep {
+    /// Calls `each` with its nodes.
+    pub fn each_part(&self, each: &mut dyn FnMut(&Node)) {
+        step_parts!(self, each);
+    }
+
+    /// The same for nodes that change.
+    pub fn each_part_mut(&mut self, each: &mut dyn FnMut(&mut Node)) {
+        step_parts!(self, each);
+    }
+
+    /// The local that it binds.
+    pub fn bound(&self) -> Option<Local> {
+        match self {
+            ChainStep::Bind(local, _) | ChainStep::Include(local, ..) | ChainStep::Each(local, _) => {
+                Some(*local)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Goes over the parts of a node, by shared or by exclusive references.
 macro_rules! each_part {
     ($kind:expr, $each:ident, $iter:ident, $($borrow:tt)+) => {
@@ -184,6 +308,14 @@ macro_rules! each_part {
                 $each($($borrow)+ reduce.init);
                 $each($($borrow)+ reduce.coll);
                 $each($($borrow)+ reduce.body);
+            }
+            NodeKind::Chain(chain) => {
+                chain.before.$iter().for_each(|(_, value)| $each(value));
+                chain.state.$iter().for_each(|(_, value)| $each(value));
+                chain.ahead.$iter().for_each(|step| step_parts!(step, $each));
+                chain.steps.$iter().for_each(|step| step_parts!(step, $each));
+                $each($($borrow)+ chain.result);
+                $each($($borrow)+ chain.calls);
             }
             NodeKind::Const(_)
             | NodeKind::Local(..)

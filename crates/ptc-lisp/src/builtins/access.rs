@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use super::chain_part::ChainPart;
 use super::eager::Whole;
 use super::{Builtin, Run, args, lookup, native, registry, transients};
 use crate::error::{Error, ErrorKind};
@@ -19,14 +20,16 @@ pub(super) static TABLE: &[Builtin] = &[
         first,
         "The first item of a collection or string; nil if there is none.",
         &[("(first [1 2 3])", "1"), ("(first nil)", "nil")],
-    ),
+    )
+    .in_chains(ChainPart::First),
     native(
         "clojure.core/second",
         "[coll]",
         second,
         "The second item; nil if there is none.",
         &[("(second [1 2 3])", "2")],
-    ),
+    )
+    .in_chains(ChainPart::Second),
     native(
         "clojure.core/last",
         "[coll]",
@@ -103,7 +106,8 @@ pub(super) static TABLE: &[Builtin] = &[
         count,
         "How many items a collection has, or characters a string; 0 for nil.",
         &[("(count [1 2 3])", "3"), ("(count \"abc\")", "3")],
-    ),
+    )
+    .in_chains(ChainPart::Count),
     native(
         "clojure.core/bounded-count",
         "[n coll]",
@@ -117,7 +121,8 @@ pub(super) static TABLE: &[Builtin] = &[
         is_empty,
         "Whether a collection or string has no items; nil has none.",
         &[("(empty? [])", "true"), ("(empty? \"a\")", "false")],
-    ),
+    )
+    .in_chains(ChainPart::Empty),
     native(
         "clojure.core/not-empty",
         "[coll]",

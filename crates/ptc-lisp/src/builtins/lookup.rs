@@ -209,13 +209,18 @@ pub(crate) fn take_slot(heap: &mut Heap, coll: &mut Value, key: &Value) -> Res<O
     }
 }
 
-/// Refuses to update a key of a vector of maps, before the function is called with nil in place of the value.
+/// Refuses to update a key of a vector of maps, or what is a key itself, before the function is called with nil in place
+/// of the value.
 pub(crate) fn check_updates_no_rows(coll: &Value, key: &Value) -> Res<()> {
     match (coll, key) {
         (Value::Vec(body), Value::Kw(_)) if matches!(body.items.first(), Some(Value::Map(_))) => {
             let message = "the index of a vector must be an integer, got keyword";
             let error = Error::new(ErrorKind::IllegalArgument, message);
             Err(error.hint("to change every row write (map #(update % :key f) rows)").into())
+        }
+        // The function would be blamed for the nil that stands nowhere.
+        (Value::Kw(_) | Value::Str(_), _) => {
+            super::args::fail(std::slice::from_ref(coll), 0, "a map, vector or nil")
         }
         _ => Ok(()),
     }

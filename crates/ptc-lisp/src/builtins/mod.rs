@@ -14,19 +14,18 @@ mod binding;
 mod bits;
 mod casts;
 mod cells;
+pub(crate) mod chain_part;
 mod classes;
 pub(crate) mod comparing;
 mod discovery;
 mod eager;
 pub(crate) mod exceptions;
-mod expr;
-mod follow;
 mod formatting;
+pub(crate) mod gather;
 mod java_lang;
 mod java_time;
 mod java_util;
 mod json;
-mod known;
 pub(crate) mod lookup;
 mod maps;
 mod math;
@@ -36,14 +35,11 @@ mod numbers;
 mod numeric;
 mod parsing;
 mod paths;
-pub(crate) mod pipeline;
 mod pprint;
 mod predicates;
 mod prims;
 mod printing;
-mod pure;
 mod queues;
-mod quick;
 mod random;
 mod regexes;
 mod relations;
@@ -52,6 +48,7 @@ mod session;
 mod sets;
 mod shapes;
 mod shown;
+pub(crate) mod skim;
 mod sort_keys;
 mod sorted;
 mod sorting;
@@ -61,8 +58,6 @@ pub(crate) mod testing;
 mod transients;
 #[cfg(test)]
 pub(crate) mod trial;
-mod unary;
-mod update;
 pub(crate) mod vars;
 mod vectors;
 
@@ -70,6 +65,7 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 
+use chain_part::ChainPart;
 pub(crate) use classes::{full_name, instead_of_calling};
 pub use registry::{ArgCount, Entry, Registry, registry};
 
@@ -102,6 +98,8 @@ pub struct Builtin {
     pub run: Run,
     /// How much of its value is shown.
     pub shown: Shown,
+    /// What it is in a chain of calls.
+    pub(crate) part: Option<ChainPart>,
 }
 
 /// How much hosts show of the value of a builtin where it is the result of a program.
@@ -119,6 +117,11 @@ pub enum Shown {
 }
 
 impl Builtin {
+    /// The same, of a function that can end a chain of calls.
+    pub(crate) const fn in_chains(self, part: ChainPart) -> Builtin {
+        Builtin { part: Some(part), ..self }
+    }
+
     /// The same, of a function that tells what there is.
     pub const fn discovers(self) -> Builtin {
         Builtin { shown: Shown::Discovery, ..self }
@@ -155,7 +158,7 @@ pub const fn native(
     examples: &'static [Example],
 ) -> Builtin {
     let (arity, run) = (ArgCount::parse(params), Run::Native(run));
-    Builtin { name, params, arity, doc, examples, run, shown: Shown::Result }
+    Builtin { name, params, arity, doc, examples, run, shown: Shown::Result, part: None }
 }
 
 /// Declares a constant.
@@ -166,7 +169,7 @@ pub const fn constant(
     examples: &'static [Example],
 ) -> Builtin {
     let (arity, run) = (ArgCount::NONE, Run::Const(value));
-    Builtin { name, params: "", arity, doc, examples, run, shown: Shown::Result }
+    Builtin { name, params: "", arity, doc, examples, run, shown: Shown::Result, part: None }
 }
 
 /// All families of natives.
@@ -197,7 +200,6 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     prims::TABLE,
     printing::TABLE,
     queues::TABLE,
-    quick::TABLE,
     random::TABLE,
     regexes::TABLE,
     relations::TABLE,

@@ -6,7 +6,8 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
-use super::numeric::{Arith, counted, pay};
+use super::chain_part::ChainPart;
+use super::numeric::{self, counted, pay};
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
@@ -23,7 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[
         plus,
         "The sum of its arguments; integers grow as needed, a float makes the result a float.",
         &[("(+ 1 2 3)", "6"), ("(+ 1 0.5)", "1.5"), ("(+)", "0")],
-    ),
+    )
+    .in_chains(ChainPart::Add),
     native(
         "clojure.core/-",
         "[x] [x y] [x y & more]",
@@ -73,14 +75,16 @@ pub(super) static TABLE: &[Builtin] = &[
         inc,
         "One more than a number.",
         &[("(inc 41)", "42"), ("(inc 1.5)", "2.5")],
-    ),
+    )
+    .in_chains(ChainPart::Inc),
     native(
         "clojure.core/dec",
         "[x]",
         dec,
         "One less than a number.",
         &[("(dec 43)", "42"), ("(dec 0.5)", "-0.5")],
-    ),
+    )
+    .in_chains(ChainPart::Dec),
     native(
         "clojure.core/inc'",
         "[x]",
@@ -304,7 +308,7 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
                 paid(heap, arith::negate(&args[0])?)
             } else if context::current().is_some() {
                 // Rounded as every result is.
-                Arith::Add.apply(heap, &args[0], &Value::Int(0))
+                numeric::add(heap, &args[0], &Value::Int(0))
             } else {
                 Ok(args::take(args, 0))
             }
@@ -384,7 +388,7 @@ fn total(heap: &mut Heap, coll: &Value) -> Res<(Value, u64)> {
             Ok(Some(Value::Nil)) => heap.work(1)?,
             Ok(Some(item)) => {
                 heap.work(1)?;
-                total = Arith::Add.apply(heap, &total, &item)?;
+                total = numeric::add(heap, &total, &item)?;
                 count += 1;
             }
             Err(_) => return Err(Signal::Realise(coll.clone()).into()),

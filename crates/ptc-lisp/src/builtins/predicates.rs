@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use num_integer::Integer;
 
+use super::chain_part::ChainPart;
 use super::{Builtin, native};
 use crate::arith;
 use crate::heap::Heap;
@@ -159,31 +160,36 @@ pub(super) static TABLE: &[Builtin] = &[
         |x| is_zero(x),
         "Whether it is the number zero.",
         &[("(zero? 0.0)", "true"), ("(zero? nil)", "false")]
-    ),
+    )
+    .in_chains(ChainPart::Zero),
     predicate!(
         "clojure.core/pos?",
         |x| has_sign(x, Ordering::Greater),
         "Whether it is a number greater than zero.",
         &[("(pos? 1)", "true"), ("(pos? nil)", "false")]
-    ),
+    )
+    .in_chains(ChainPart::Positive),
     predicate!(
         "clojure.core/neg?",
         |x| has_sign(x, Ordering::Less),
         "Whether it is a number less than zero.",
         &[("(neg? -1)", "true"), ("(neg? nil)", "false")]
-    ),
+    )
+    .in_chains(ChainPart::Negative),
     predicate!(
         "clojure.core/even?",
         |x| parity(x) == Some(true),
         "Whether it is an even number.",
         &[("(even? 2)", "true"), ("(even? 3)", "false")]
-    ),
+    )
+    .in_chains(ChainPart::Even),
     predicate!(
         "clojure.core/odd?",
         |x| parity(x) == Some(false),
         "Whether it is an odd number.",
         &[("(odd? 3)", "true"), ("(odd? 2)", "false")]
-    ),
+    )
+    .in_chains(ChainPart::Odd),
     predicate!(
         "clojure.core/infinite?",
         |x| matches!(x, Value::Float(float) if float.is_infinite()),

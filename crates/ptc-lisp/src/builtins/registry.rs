@@ -8,7 +8,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
-use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, Shown, pipeline, quick};
+use super::chain_part::ChainPart;
+use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, Run, Shown};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -84,10 +85,6 @@ pub struct Entry {
     pub local: &'static str,
     /// What runs.
     pub run: Run,
-    /// What is tried before a core function runs; see `quick`.
-    pub quick: Option<NativeFn>,
-    /// What it is in a chain of calls; see `pipeline`.
-    pub(crate) part: Option<pipeline::PipelinePart>,
     /// The declaration; that of a core function is read when it is asked for.
     decl: Option<&'static Builtin>,
 }
@@ -95,8 +92,7 @@ pub struct Entry {
 impl Entry {
     fn new(name: &'static str, run: Run, decl: Option<&'static Builtin>) -> Entry {
         let (ns, local) = split_name(name);
-        let quick = matches!(run, Run::Core(_)).then(|| quick::shortcut(name)).flatten();
-        Entry { name, ns: ns.unwrap_or_default(), local, run, quick, part: pipeline::part(name), decl }
+        Entry { name, ns: ns.unwrap_or_default(), local, run, decl }
     }
 
     fn core(&self) -> Option<&'static crate::core::Declaration> {
@@ -141,6 +137,14 @@ impl Entry {
     /// How much of its value is shown.
     pub fn shown(&self) -> Shown {
         self.decl.map(|decl| decl.shown).or_else(|| Some(self.core()?.shown)).unwrap_or_default()
+    }
+
+    /// What it is in a chain of calls.
+    pub(crate) fn part(&self) -> Option<ChainPart> {
+        match self.decl {
+            Some(decl) => decl.part,
+            None => self.core()?.part,
+        }
     }
 
     /// Examples that run as tests.

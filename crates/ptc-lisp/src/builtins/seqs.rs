@@ -1,10 +1,12 @@
 //! Sequence functions without a function argument or transducer arity.
 
+use std::borrow::Cow;
+
 use num_traits::ToPrimitive;
 
 use super::access::{empty_seq, items, rest_of, step, tail};
-use super::known::items_of;
-use super::numeric::Arith;
+use super::chain_part::ChainPart;
+use super::numeric;
 use super::vectors::BODY;
 use super::{Builtin, args, native, registry, sorted};
 use crate::arith;
@@ -48,7 +50,8 @@ pub(super) static TABLE: &[Builtin] = &[
         frequencies,
         "A map from each different item to how often it occurs.",
         &[("(frequencies [:a :b :a])", "{:a 2, :b 1}")],
-    ),
+    )
+    .in_chains(ChainPart::Frequencies),
     native(
         "clojure.core/shuffle",
         "[coll]",
@@ -181,7 +184,7 @@ fn exact_range(heap: &mut Heap, start: Value, end: &Value, step: &Value) -> Res 
     let goes_up = arith::sign(step)?.is_gt();
     let (mut items, mut at) = (Vec::new(), start);
     while if goes_up { arith::less(&at, end)? } else { arith::less(end, &at)? } {
-        let next = Arith::Add.apply(heap, &at, step)?;
+        let next = numeric::add(heap, &at, step)?;
         heap.work(1)?;
         heap.grow(&mut items)?;
         if arith::less(&at, &next)? != goes_up {
@@ -253,6 +256,17 @@ fn flatten(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     }
     Ok(Value::seq(out))
+}
+
+/// The items of a collection, in place if they are in an array.
+fn items_of<'v>(heap: &mut Heap, coll: &'v Value) -> Res<Cow<'v, [Value]>> {
+    let slice = match coll {
+        Value::Vec(body) => &body.items[..],
+        Value::Seq(body) => body.as_slice(),
+        _ => return Ok(Cow::Owned(heap.collect(coll)?)),
+    };
+    heap.work(slice.len())?;
+    Ok(Cow::Borrowed(slice))
 }
 
 fn frequencies(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::chain_part::ChainPart;
 use super::vectors::{BODY, charge_copy, take_from};
 use super::{Builtin, args, native, sorted};
 use crate::heap::Heap;
@@ -22,7 +23,8 @@ pub(super) static TABLE: &[Builtin] = &[
         set,
         "The different items of a collection or string as a set.",
         &[("(set [1 2 1])", "#{1 2}"), ("(set nil)", "#{}")],
-    ),
+    )
+    .in_chains(ChainPart::Set),
     native(
         "clojure.core/disj",
         "[set & items]",

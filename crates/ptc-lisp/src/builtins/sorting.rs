@@ -6,13 +6,13 @@
 use std::cmp::Ordering;
 
 use super::eager::item_shape;
-use super::{Builtin, known, native, registry, sort_keys};
+use super::{Builtin, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::{Res, illegal};
+use crate::value::Value;
 use crate::value::order::{compare, compare_numbers};
-use crate::value::{Value, prefetch};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),
@@ -25,11 +25,10 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native("prim/sort-by-keys", "[keys items]", sort_by_keys, "Items in the order of their keys.", &[]),
     native(
-        "prim/sort-by-known",
-        "[f cmp coll]",
-        sort_by_known,
-        "The items by a field or by fields, in natural order or that of a built-in comparator; nil if \
-         the function is another, or if the fields are not numbers and short strings.",
+        "prim/sort-by-columns",
+        "[columns items]",
+        sort_by_columns,
+        "Items in the order of several keys each, all first keys in the first column.",
         &[],
     ),
     native(
@@ -183,35 +182,24 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: KnownComparator)
     Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
 }
 
-/// Items by fields: the keys of `juxt` need no vectors.
-fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let order = match &args[1] {
-        Value::Nil => Some(KnownComparator::Natural),
-        comparator => known(comparator),
-    };
-    let (Some(order), Some(function)) = (order, known::Known::for_items(heap, &args[0], &args[2])) else {
-        return Ok(Value::Nil);
-    };
-    let mut fields = match function {
-        known::Known::Field(field) => vec![field],
-        known::Known::Fields(fields) if order == KnownComparator::Natural => fields,
-        _ => return Ok(Value::Nil),
-    };
-    let items = heap.collect(&args[2])?;
-    charge(heap, items.len())?;
-    heap.reserve_values(items.len() * (2 * fields.len() + 2))?;
-    let mut columns = vec![Vec::with_capacity(items.len()); fields.len()];
-    for (at, item) in items.iter().enumerate() {
-        items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
-        for (field, column) in fields.iter_mut().zip(&mut columns) {
-            let Ok(value) = field.of(heap, item) else { return Ok(Value::Nil) };
-            column.push(value.into_owned());
-        }
+/// The keys need no vectors if they are numbers and short strings.
+fn sort_by_columns(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let columns = heap.collect(&args[0])?;
+    let columns = columns.iter().map(|column| heap.collect(column)).collect::<Res<Vec<_>>>()?;
+    let items = heap.collect(&args[1])?;
+    if columns.iter().any(|column| column.len() != items.len()) {
+        return illegal("every item needs one key of each");
     }
-    Ok(match sort_keys::order(&columns, order) {
-        Some(positions) => Value::seq_from(picked(items, &positions), item_shape(&args[2])),
-        None => Value::Nil,
-    })
+    charge(heap, items.len())?;
+    heap.reserve_values(items.len() * 2 * columns.len())?;
+    let shape = item_shape(&args[1]);
+    if let Some(positions) = sort_keys::order(&columns, KnownComparator::Natural) {
+        return Ok(Value::seq_from(picked(items, &positions), shape));
+    }
+    let key = |at: usize| Value::vector(columns.iter().map(|column| column[at].clone()).collect());
+    let keys = (0..items.len()).map(key).collect::<Vec<_>>();
+    Ok(Value::seq_from(compared(heap, &keys, items, KnownComparator::Natural)?, shape))
 }
 
 /// A stable merge sort that ends at the first pair without an order.

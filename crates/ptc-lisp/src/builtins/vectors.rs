@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::access::{empty_seq, out_of_bounds, tail};
+use super::chain_part::ChainPart;
 use super::{Builtin, args, maps, native, queues, sets, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -23,7 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[
         vec,
         "All items of a collection or string as a vector.",
         &[("(vec '(1 2))", "[1 2]"), ("(vec nil)", "[]")],
-    ),
+    )
+    .in_chains(ChainPart::Vec),
     native(
         "clojure.core/list",
         "[& items]",

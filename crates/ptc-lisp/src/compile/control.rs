@@ -63,6 +63,7 @@ impl Builder<'_> {
             }
             NodeKind::Reduce(reduce) => self.reduce(reduce, dst),
             NodeKind::Try(node) => self.try_(node, dst),
+            NodeKind::Chain(chain) => self.chain(chain, dst),
             _ => unreachable!("expr handles the rest"),
         }
     }
@@ -91,7 +92,7 @@ impl Builder<'_> {
     }
 
     /// A jump that is taken if `test` is false (or nil).
-    fn branch(&mut self, test: &Node, on_nil: bool) -> Result<usize> {
+    pub(super) fn branch(&mut self, test: &Node, on_nil: bool) -> Result<usize> {
         if !on_nil && let Some(jump) = self.compare(test)? {
             return Ok(jump);
         }

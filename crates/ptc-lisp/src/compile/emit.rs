@@ -178,9 +178,6 @@ impl Builder<'_> {
         if let Some(done) = self.inline(function, args, dst) {
             return done;
         }
-        if let Some(done) = self.pipeline(function, args, dst) {
-            return done;
-        }
         let mark = self.next;
         let f = self.alloc(args.len() + 1)?;
         let n = u16::try_from(args.len()).map_err(|_| too_large())?;
@@ -226,6 +223,7 @@ impl Builder<'_> {
                     NodeKind::Const(key @ Const::Keyword(_)) if name == "clojure.core/get" => {
                         self.lookup(a, key, dst)
                     }
+                    _ if name == "prim/push" => self.push(a, b, dst),
                     _ => None,
                 })
             }
@@ -304,6 +302,24 @@ impl Builder<'_> {
             self.emit(op);
         }
         Ok(())
+    }
+
+    /// A vector that nobody reads afterwards, so that it can wait while the item is made.
+    fn push(&mut self, vector: &Node, item: &Node, dst: Reg) -> Option<Result> {
+        let NodeKind::Local(local, true) = vector.kind else { return None };
+        Some(self.owned(item).and_then(|own| {
+            let src = self.register(local);
+            let mut item = own;
+            if own == dst && src != dst {
+                item = self.alloc(1)?;
+                self.emit(Op::Move { dst: item, src: own });
+            }
+            if src != dst {
+                self.emit(Op::Move { dst, src });
+            }
+            self.emit(Op::Push { vec: dst, item });
+            Ok(())
+        }))
     }
 
     fn add_int(&mut self, a: &Node, value: i16, dst: Reg) -> Result {

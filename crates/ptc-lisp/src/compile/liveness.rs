@@ -5,7 +5,7 @@
 //! The first time a local is met, nothing after that place reads it.
 
 use super::loops::step;
-use crate::analyze::node::{FnNode, Local, Node, NodeKind};
+use crate::analyze::node::{ChainNode, ChainStep, Exit, FnNode, Local, Node, NodeKind};
 
 /// A set of locals.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,7 @@ fn mark(node: &mut Node, live: &mut Live) {
             mark(&mut reduce.coll, live);
             mark(&mut reduce.init, live);
         }
+        NodeKind::Chain(chain) => mark_chain(chain, live),
         NodeKind::Fn(function) => {
             mark_function(function);
             mark_all(&mut function.captures, live);
@@ -147,6 +148,85 @@ fn mark(node: &mut Node, live: &mut Live) {
     }
 }
 
+/// A loop in place of calls: what is read in one turn and not bound in it is needed for the next one, too.
+fn mark_chain(chain: &mut ChainNode, live: &mut Live) {
+    let mut calls = live.clone();
+    mark(&mut chain.calls, &mut calls);
+    let mut done = live.clone();
+    mark(&mut chain.result, &mut done);
+    if let Some(begun) = chain.begun {
+        done.merge(&calls);
+        done.insert(begun);
+    }
+    let mut head = done.clone();
+    for step in chain.ahead.iter().chain(&chain.steps) {
+        step.each_part(&mut |part| uses(part, &mut head));
+    }
+    chain.steps.iter().filter_map(ChainStep::bound).chain([chain.item]).for_each(|local| head.remove(local));
+    chain.state.iter().for_each(|(local, _)| {
+        head.insert(*local);
+    });
+    *live = head.clone();
+    chain.steps.iter_mut().rev().for_each(|step| mark_step(step, live, &head, &done));
+    live.merge(&head);
+    chain.ahead.iter_mut().rev().for_each(|step| mark_step(step, live, &head, &done));
+    live.remove(chain.item);
+    for (local, value) in chain.state.iter_mut().rev() {
+        live.remove(*local);
+        mark(value, live);
+    }
+    live.merge(&calls);
+    live.insert(chain.source);
+    for (local, value) in chain.before.iter_mut().rev() {
+        live.remove(*local);
+        mark(value, live);
+    }
+}
+
+/// One step; `head` is what is needed at the beginning of a turn, `done` what is behind the loop.
+fn mark_step(step: &mut ChainStep, live: &mut Live, head: &Live, done: &Live) {
+    let at = |exit: &Exit| if *exit == Exit::Next { head } else { done };
+    match step {
+        ChainStep::Bind(local, value) => {
+            live.remove(*local);
+            mark(value, live);
+        }
+        ChainStep::Leave(test, _, exit) => {
+            live.merge(at(exit));
+            mark(test, live);
+        }
+        ChainStep::Go(exit) => *live = at(exit).clone(),
+        ChainStep::Unreduce(local) => {
+            live.merge(done);
+            live.insert(*local);
+        }
+        ChainStep::Begin(begun, _, value) => {
+            live.merge(head);
+            live.insert(*begun);
+            mark(value, live);
+        }
+        ChainStep::Tally(into, value) => {
+            live.insert(*into);
+            mark(value, live);
+        }
+        ChainStep::Group(into, key, item) => {
+            live.insert(*into);
+            mark(item, live);
+            mark(key, live);
+        }
+        ChainStep::Include(new, into, item) => {
+            live.remove(*new);
+            live.insert(*into);
+            mark(item, live);
+        }
+        ChainStep::Each(item, coll) => {
+            live.remove(*item);
+            live.merge(head);
+            mark(coll, live);
+        }
+    }
+}
+
 /// Adds every local that `node` reads. Locals bound inside have numbers of their own, so adding them
 /// too only forgoes a move, and the binding removes them again.
 fn uses(node: &Node, live: &mut Live) {
@@ -164,6 +244,10 @@ fn collect(node: &Node, live: &mut Live, bound: &mut Vec<Local>) {
             bound.extend(bindings.iter().map(|(local, _)| *local));
         }
         NodeKind::Reduce(reduce) => bound.extend([reduce.acc, reduce.item]),
+        NodeKind::Chain(chain) => {
+            live.insert(chain.source);
+            bound.extend(chain.locals());
+        }
         NodeKind::Letfn(letfn) => bound.extend(letfn.functions.iter().map(|(local, _)| *local)),
         NodeKind::Try(node) => bound.extend(node.catches.iter().map(|(_, local, _)| *local)),
         _ => {}

@@ -4,11 +4,11 @@
 //! stack. A call finds its function in one register and the arguments in those that follow, which are
 //! the parameters of the callee's frame: nothing is copied.
 
+mod chain;
 mod control;
 mod emit;
 mod liveness;
 mod loops;
-mod pipeline;
 
 use std::sync::Arc;
 
@@ -61,6 +61,10 @@ impl Compiler {
 
     /// Compiles a function, with those that are written in it, and returns its number.
     pub fn function(&mut self, mut node: FnNode) -> Result<u16> {
+        // The library itself is what is called where there is no loop.
+        if !self.library {
+            chain::rewrite(&mut node);
+        }
         liveness::mark_function(&mut node);
         self.marked(&node)
     }
@@ -174,9 +178,14 @@ impl<'c> Builder<'c> {
     fn assign(&mut self, local: Local, register: Reg) {
         let at = local as usize;
         if self.locals.len() <= at {
-            self.locals.resize(at + 1, 0);
+            self.locals.resize(at + 1, Reg::MAX);
         }
         self.locals[at] = register;
+    }
+
+    /// The register of a local that has one in what is being made.
+    fn bound(&self, local: Local) -> Option<Reg> {
+        self.locals.get(local as usize).copied().filter(|register| *register != Reg::MAX)
     }
 
     fn register(&self, local: Local) -> Reg {

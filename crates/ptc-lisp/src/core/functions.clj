@@ -6,7 +6,8 @@
 (defn apply
   "Calls f with the given arguments and the elements of the last one, a collection, as further
   arguments."
-  {:examples [["(apply + [1 2 3])" "6"] ["(apply max 1 [5 2])" "5"] ["(apply str nil)" "\"\""]]}
+  {:chain :apply
+   :examples [["(apply + [1 2 3])" "6"] ["(apply max 1 [5 2])" "5"] ["(apply str nil)" "\"\""]]}
   ([f args]
    ;; An endless sequence of collections can only be strung together lazily.
    (if (and (prim/lazy? args) (identical? f concat))
@@ -27,7 +28,8 @@
 (defn comp
   "The functions called one after the other, the rightmost first with all arguments, the others with
   the result so far."
-  {:examples [["((comp inc count) [1 2])" "3"] ["((comp str +) 1 2)" "\"3\""] ["((comp) 1)" "1"]]}
+  {:chain :comp
+   :examples [["((comp inc count) [1 2])" "3"] ["((comp str +) 1 2)" "\"3\""] ["((comp) 1)" "1"]]}
   ([] identity)
   ([f] f)
   ([f g]
@@ -42,7 +44,8 @@
 
 (defn partial
   "f with its first arguments given already."
-  {:examples [["((partial + 1) 2)" "3"] ["(map (partial str \"#\") [1 2])" "(\"#1\" \"#2\")"]]}
+  {:chain :partial
+   :examples [["((partial + 1) 2)" "3"] ["(map (partial str \"#\") [1 2])" "(\"#1\" \"#2\")"]]}
   ([f] f)
   ([f a]
    (fn
@@ -67,7 +70,8 @@
 
 (defn complement
   "A function that gives true where f gives nil or false, and false elsewhere."
-  {:examples [["(filter (complement even?) [1 2 3])" "(1 3)"]]}
+  {:chain :complement
+   :examples [["(filter (complement even?) [1 2 3])" "(1 3)"]]}
   [f]
   (fn
     ([] (not (f)))
@@ -77,19 +81,20 @@
 
 (defn constantly
   "A function that takes any arguments and always gives x."
-  {:examples [["(map (constantly 0) [:a :b])" "(0 0)"]]}
+  {:chain :constantly
+   :examples [["(map (constantly 0) [:a :b])" "(0 0)"]]}
   [x]
   (fn
     ([] x)
     ([a] x)
     ([a & more] x)))
 
-;; Natives know the function named fnil here by what it captures: the function and the value.
 (defn fnil
   "f with x (and y, z) in place of its first arguments where those are nil."
-  {:examples [["((fnil inc 0) nil)" "1"] ["(update {} :n (fnil + 0) 5)" "{:n 5}"]]}
+  {:chain :fnil
+   :examples [["((fnil inc 0) nil)" "1"] ["(update {} :n (fnil + 0) 5)" "{:n 5}"]]}
   ([f x]
-   (fn fnil
+   (fn
      ([a] (f (if (nil? a) x a)))
      ([a b] (f (if (nil? a) x a) b))
      ([a b c] (f (if (nil? a) x a) b c))
@@ -108,25 +113,25 @@
       (prim/apply f (cons (if (nil? a) x a)
                           (cons (if (nil? b) y b) (cons (if (nil? c) z c) more))))))))
 
-;; Natives know the functions named juxt here by what they capture: the functions, or a vector of them.
 (defn juxt
   "A function that gives the vector of the results of all the functions on its arguments."
-  {:examples [["((juxt :a count) {:a 1})" "[1 1]"] ["((juxt + -) 5 3)" "[8 2]"]]}
+  {:chain :juxt
+   :examples [["((juxt :a count) {:a 1})" "[1 1]"] ["((juxt + -) 5 3)" "[8 2]"]]}
   ([f]
-   (fn juxt
+   (fn
      ([] [(f)])
      ([x] [(f x)])
      ([x y] [(f x y)])
      ([x y & more] [(prim/apply f (cons x (cons y more)))])))
   ([f g]
-   (fn juxt
+   (fn
      ([] [(f) (g)])
      ([x] [(f x) (g x)])
      ([x y] [(f x y) (g x y)])
      ([x y & more] (apply-each [f g] (cons x (cons y more))))))
   ([f g & more]
    (let [fs (into [f g] more)]
-     (fn juxt
+     (fn
        ([] (apply-each fs ()))
        ([x] (reduce* [out [] f fs] (prim/push out (f x))))
        ([x & more] (apply-each fs (cons x more)))))))

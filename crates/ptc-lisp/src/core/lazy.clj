@@ -84,7 +84,8 @@
 
 (defn take
   "The first n elements of coll. Without a collection, a transducer."
-  {:examples [["(take 2 [1 2 3])" "(1 2)"] ["(take 3 (iterate inc 1))" "(1 2 3)"]]}
+  {:chain :take
+   :examples [["(take 2 [1 2 3])" "(1 2)"] ["(take 3 (iterate inc 1))" "(1 2 3)"]]}
   ([n] (take-xform n))
   ([n coll]
    (if (prim/lazy? coll)
@@ -102,7 +103,8 @@
 
 (defn drop
   "All but the first n elements of coll. Without a collection, a transducer."
-  {:examples [["(drop 2 [1 2 3])" "(3)"]]}
+  {:chain :drop
+   :examples [["(drop 2 [1 2 3])" "(3)"]]}
   ([n] (drop-xform n))
   ([n coll]
    (if (prim/lazy? coll)
@@ -249,7 +251,8 @@
 
 (defn distinct
   "The elements of coll without those seen before. Without a collection, a transducer."
-  {:examples [["(distinct [1 2 1 3 2])" "(1 2 3)"]]}
+  {:chain :distinct
+   :examples [["(distinct [1 2 1 3 2])" "(1 2 3)"]]}
   ([] (distinct-xform))
   ([coll]
    (if (prim/lazy? coll)

@@ -6,7 +6,8 @@
 
 (defn update
   "m with the value at k replaced by (f value args…)."
-  {:examples [["(update {:a 1} :a inc)" "{:a 2}"]
+  {:chain :update
+   :examples [["(update {:a 1} :a inc)" "{:a 2}"]
               ["(update {:a 1} :a + 10)" "{:a 11}"]
               ["(update {} :n (fnil inc 0))" "{:n 1}"]]}
   ([m k f]
@@ -27,7 +28,8 @@
 
 (defn update-in
   "m with the value at the path ks replaced by (f value args…); missing levels become maps."
-  {:examples [["(update-in {:a {:b 1}} [:a :b] inc)" "{:a {:b 2}}"]
+  {:chain :update-in
+   :examples [["(update-in {:a {:b 1}} [:a :b] inc)" "{:a {:b 2}}"]
               ["(update-in {} [:a :b] (fnil conj []) 1)" "{:a {:b [1]}}"]]}
   ([m ks f] (update-path m (prim/vec-of ks) 0 f))
   ([m ks f a] (update-path m (prim/vec-of ks) 0 (fn [old] (f old a))))
@@ -88,7 +90,8 @@
 (defn group-by
   "A map from (f x) to the vector of the elements x of coll that have it, in order. A string or a
   path vector as f looks elements up by that key or path."
-  {:examples [["(group-by odd? [1 2 3])" "{true [1 3], false [2]}"]
+  {:chain :group-by
+   :examples [["(group-by odd? [1 2 3])" "{true [1 3], false [2]}"]
               ["(group-by :t [{:t 1 :n \"a\"} {:t 1 :n \"b\"}])" "{1 [{:t 1, :n \"a\"} {:t 1, :n \"b\"}]}"]]}
   [f coll]
   (let [f (ptc.impl/key-fn f)

@@ -6,7 +6,8 @@
 (defn reduce
   "Folds coll with f, called with the value so far and the next element. Without init the first
   element starts the fold, and an empty coll gives (f). A (reduced x) from f ends it with x."
-  {:examples [["(reduce + [1 2 3])" "6"]
+  {:chain :reduce
+   :examples [["(reduce + [1 2 3])" "6"]
               ["(reduce (fn [acc x] (if (> x 2) (reduced acc) (+ acc x))) 0 [1 2 3])" "3"]
               ["(reduce + [])" "0"]]}
   ([f coll]
@@ -78,7 +79,8 @@
 
 (defn some
   "The first truthy value of pred over coll, or nil. A set as pred finds the first member."
-  {:examples [["(some even? [1 2 3])" "true"]
+  {:chain :some
+   :examples [["(some even? [1 2 3])" "true"]
               ["(some #{:b :c} [:a :b :c])" ":b"]
               ["(some even? [1 3])" "nil"]]}
   [pred coll]
@@ -88,28 +90,32 @@
 
 (defn every?
   "Whether pred holds for all elements of coll; true if there are none."
-  {:examples [["(every? even? [2 4])" "true"] ["(every? even? [2 3])" "false"]]}
+  {:chain :every?
+   :examples [["(every? even? [2 4])" "true"] ["(every? even? [2 3])" "false"]]}
   [pred coll]
   (reduce* [all true x coll]
     (if (pred x) true (reduced false))))
 
 (defn not-any?
   "Whether pred holds for no element of coll."
-  {:examples [["(not-any? even? [1 3])" "true"]]}
+  {:chain :not-any?
+   :examples [["(not-any? even? [1 3])" "true"]]}
   [pred coll]
   (reduce* [none true x coll]
     (if (pred x) (reduced false) true)))
 
 (defn not-every?
   "Whether pred fails for some element of coll."
-  {:examples [["(not-every? even? [2 3])" "true"]]}
+  {:chain :not-every?
+   :examples [["(not-every? even? [2 3])" "true"]]}
   [pred coll]
   (reduce* [failed false x coll]
     (if (pred x) false (reduced true))))
 
 (defn run!
   "Calls proc on each element of coll for its effects; gives nil."
-  {:examples [["(let [a (atom [])] (run! (fn [x] (swap! a conj x)) [1 2]) @a)" "[1 2]"]]}
+  {:chain :run!
+   :examples [["(let [a (atom [])] (run! (fn [x] (swap! a conj x)) [1 2]) @a)" "[1 2]"]]}
   [proc coll]
   (reduce* [ignored nil x coll] (proc x))
   nil)

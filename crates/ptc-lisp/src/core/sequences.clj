@@ -10,7 +10,8 @@
 (defn map
   "The results of f on each element of coll; with several collections f takes one element of each
   until the shortest ends. Without a collection, a transducer."
-  {:examples [["(map inc [1 2 3])" "(2 3 4)"]
+  {:chain :map
+   :examples [["(map inc [1 2 3])" "(2 3 4)"]
               ["(map + [1 2] [10 20 30])" "(11 22)"]
               ["(map :name [{:name \"a\"} {\"name\" \"b\"}])" "(\"a\" \"b\")"]]}
   ([f] (map-xform f))
@@ -27,9 +28,8 @@
   ([f c1 c2 c3 & colls]
    (map-rows f (into [c1 c2 c3] colls))))
 
-;; Natives know the function named map-xform here by what it captures.
 (defn- map-xform [f]
-  (fn map-xform [rf]
+  (fn [rf]
     (fn
       ([] (rf))
       ([acc] (rf acc))
@@ -82,7 +82,8 @@
 
 (defn mapv
   "Like map, but eager and with a vector as the result."
-  {:examples [["(mapv inc [1 2 3])" "[2 3 4]"]
+  {:chain :mapv
+   :examples [["(mapv inc [1 2 3])" "[2 3 4]"]
               ["(mapv vector [1 2] [:a :b])" "[[1 :a] [2 :b]]"]]}
   ([f coll]
    (reduce* [out [] x coll] (prim/push out (f x))))
@@ -101,7 +102,8 @@
 (defn mapcat
   "The results of f on the elements, which must be collections, strung together. Without a
   collection, a transducer."
-  {:examples [["(mapcat reverse [[1 2] [3 4]])" "(2 1 4 3)"]
+  {:chain :mapcat
+   :examples [["(mapcat reverse [[1 2] [3 4]])" "(2 1 4 3)"]
               ["(mapcat (fn [x] (repeat x x)) [1 2 3])" "(1 2 2 3 3 3)"]]}
   ([f] (comp (map f) cat))
   ([f coll]
@@ -116,7 +118,8 @@
 
 (defn map-indexed
   "The results of f on each index and element of coll. Without a collection, a transducer."
-  {:examples [["(map-indexed vector [:a :b])" "([0 :a] [1 :b])"]]}
+  {:chain :map-indexed
+   :examples [["(map-indexed vector [:a :b])" "([0 :a] [1 :b])"]]}
   ([f]
    (fn [rf]
      (let [at (volatile! 0)]
@@ -144,7 +147,8 @@
 
 (defn filter
   "The elements of coll for which pred is truthy. Without a collection, a transducer."
-  {:examples [["(filter even? [1 2 3 4])" "(2 4)"]
+  {:chain :filter
+   :examples [["(filter even? [1 2 3 4])" "(2 4)"]
               ["(filter (fn [[k v]] (> v 1)) {:a 1 :b 2})" "([:b 2])"]
               ["(filter #{:a} [:a :b :a])" "(:a :a)"]]}
   ([pred]
@@ -169,13 +173,15 @@
 
 (defn filterv
   "Like filter, but with a vector as the result."
-  {:examples [["(filterv odd? [1 2 3])" "[1 3]"]]}
+  {:chain :filterv
+   :examples [["(filterv odd? [1 2 3])" "[1 3]"]]}
   [pred coll]
   (reduce* [out [] x coll] (if (pred x) (prim/push out x) out)))
 
 (defn remove
   "The elements of coll for which pred is not truthy. Without a collection, a transducer."
-  {:examples [["(remove nil? [1 nil 2])" "(1 2)"]]}
+  {:chain :remove
+   :examples [["(remove nil? [1 nil 2])" "(1 2)"]]}
   ([pred]
    (fn [rf]
      (fn
@@ -189,7 +195,8 @@
 
 (defn keep
   "The results of f that are not nil (false is kept). Without a collection, a transducer."
-  {:examples [["(keep :a [{:a 1} {} {:a false}])" "(1 false)"]]}
+  {:chain :keep
+   :examples [["(keep :a [{:a 1} {} {:a false}])" "(1 false)"]]}
   ([f]
    (fn [rf]
      (fn
@@ -217,14 +224,16 @@
 
 (defn keep-indexed
   "The results of f on each index and element that are not nil. Without a collection, a transducer."
-  {:examples [["(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])" "(:b :d)"]]}
+  {:chain :keep-indexed
+   :examples [["(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])" "(:b :d)"]]}
   ([f] (comp (map-indexed f) (keep identity)))
   ([f coll] (keep identity (map-indexed f coll))))
 
 (defn take-while
   "The elements of coll before the first for which pred is not truthy. Without a collection, a
   transducer."
-  {:examples [["(take-while pos? [2 1 0 3])" "(2 1)"]
+  {:chain :take-while
+   :examples [["(take-while pos? [2 1 0 3])" "(2 1)"]
               ["(take-while (fn [x] (< x 20)) (iterate (fn [x] (* 2 x)) 1))" "(1 2 4 8 16)"]]}
   ([pred]
    (fn [rf]
@@ -250,7 +259,8 @@
 (defn drop-while
   "The elements of coll from the first for which pred is not truthy. Without a collection, a
   transducer."
-  {:examples [["(drop-while pos? [2 1 0 3])" "(0 3)"]]}
+  {:chain :drop-while
+   :examples [["(drop-while pos? [2 1 0 3])" "(0 3)"]]}
   ([pred]
    (fn [rf]
      (let [dropping (volatile! true)]

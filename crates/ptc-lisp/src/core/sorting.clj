@@ -20,18 +20,17 @@
 (defn sort-by
   "The elements of coll in the order of (keyfn x), by compare or by a comparator given second. A
   string or a path vector as keyfn looks elements up by that key or path."
-  {:examples [["(sort-by count [\"ccc\" \"a\" \"bb\"])" "(\"a\" \"bb\" \"ccc\")"]
+  {:chain :sort-by
+   :examples [["(sort-by count [\"ccc\" \"a\" \"bb\"])" "(\"a\" \"bb\" \"ccc\")"]
               ["(sort-by :n > [{:n 1} {:n 3} {:n 2}])" "({:n 3} {:n 2} {:n 1})"]
               ["(sort-by (juxt :a :b) [{:a 2 :b 1} {:a 1 :b 2}])" "({:a 1, :b 2} {:a 2, :b 1})"]]}
   ([keyfn coll]
-   (or (prim/sort-by-known keyfn nil coll)
-       (let [f (ptc.impl/key-fn keyfn)
-             items (prim/vec-of coll)]
-         (prim/sort-by-keys (mapv f items) items))))
+   (let [f (ptc.impl/key-fn keyfn)
+         items (prim/vec-of coll)]
+     (prim/sort-by-keys (mapv f items) items)))
   ([keyfn comp coll]
    (check-comparator comp coll true)
-   (or (prim/sort-by-known keyfn comp coll)
-       (sort-by-comparator keyfn comp coll))))
+   (sort-by-comparator keyfn comp coll)))
 
 (defn- sort-by-comparator [keyfn comp coll]
   (let [f (ptc.impl/key-fn keyfn)

@@ -4,7 +4,8 @@
 
 (defn for
   "The elements that step adds to a vector for each item of coll, one after the other."
-  {:examples [["(for [x [1 2] y [:a :b]] [x y])" "([1 :a] [1 :b] [2 :a] [2 :b])"]
+  {:chain :for
+   :examples [["(for [x [1 2] y [:a :b]] [x y])" "([1 :a] [1 :b] [2 :a] [2 :b])"]
               ["(take 2 (for [x (range) :when (odd? x)] x))" "(1 3)"]
               ["(for [x (range) :while (< x 2)] x)" "(0 1)"]]}
   [step coll]

@@ -6,7 +6,8 @@
 (defn transduce
   "Folds coll with the reducing function f as transformed by xform; the transformed function is
   called with the result alone at the end."
-  {:examples [["(transduce (map inc) + [1 2 3])" "9"]
+  {:chain :transduce
+   :examples [["(transduce (map inc) + [1 2 3])" "9"]
               ["(transduce (comp (filter odd?) (take 2)) conj [] (range))" "[1 3]"]]}
   ([xform f coll]
    (transduce xform f (f) coll))
@@ -16,7 +17,8 @@
 
 (defn into
   "The elements of from, transformed by xform if it is given, added to the collection to with conj."
-  {:examples [["(into [1] [2 3])" "[1 2 3]"]
+  {:chain :into
+   :examples [["(into [1] [2 3])" "[1 2 3]"]
               ["(into {} [[:a 1] [:b 2]])" "{:a 1, :b 2}"]
               ["(into #{} (map inc) [1 1 2])" "#{2 3}"]]}
   ([] [])

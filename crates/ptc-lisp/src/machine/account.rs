@@ -94,6 +94,7 @@ impl Census {
             stop_at: _,
             census_at: _,
             reclaimed: _,
+            hints: _,
             large: _,
             #[cfg(debug_assertions)]
                 loaded: _,

@@ -134,16 +134,6 @@ impl Machine {
                 }
             }
             Run::Core(place) => {
-                if let Some(quick) = entry.quick {
-                    match self.call_native(quick, f, n)? {
-                        // What it made is gone, but counts until a census comes.
-                        Ok(Value::Unbound) => self.census_if_due(),
-                        // Between the calls of the function itself a census may come.
-                        Err(signal) if self.is_out_of_room(&signal) => self.census_for(&signal)?,
-                        Ok(value) => return self.native_answer(value, f, n, dst),
-                        Err(signal) => return self.native_signal(*signal, id, f, n, dst),
-                    }
-                }
                 self.fiber.regs[f] = Value::Builtin(id);
                 let unit = Rc::clone(self.library.function(place));
                 self.enter(&unit, 0, f, n, dst)
@@ -158,14 +148,6 @@ impl Machine {
                 self.fiber.regs[f] = value;
                 self.invoke(f, n, dst)
             }
-        }
-    }
-
-    /// Whether a native ran out of memory and will again, because it fills the room with its own garbage.
-    pub(super) fn is_out_of_room(&self, signal: &Signal) -> bool {
-        match signal {
-            Signal::Reclaim(_) => self.reclaimed,
-            other => other.is_short_of_memory(),
         }
     }
 
@@ -249,7 +231,12 @@ impl Machine {
         let id = match self.blamed() {
             // What the program passed is its own; what a core function uses itself is nothing that the program knows of.
             Some(core) if core != id && !self.is_passed(id) => core,
-            _ => id,
+            Some(_) => id,
+            // The same for code that stands in place of a call.
+            None => match self.called_here() {
+                Some(core) if core != id && !self.is_named_here(registry().get(id).local) => core,
+                _ => id,
+            },
         };
         let entry = registry().get(id);
         let entry = advice::public_name(entry).unwrap_or(entry);

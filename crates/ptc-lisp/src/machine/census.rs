@@ -88,22 +88,6 @@ impl Machine {
         self.heap.fuel_used += (census.bodies + census.visits / 16) as u64;
     }
 
-    /// Counts what is live if enough was made since the last time.
-    pub(super) fn census_if_due(&mut self) {
-        if self.heap.fresh_bytes >= self.census_at {
-            self.census();
-        }
-    }
-
-    /// Counts what is live for a native that was short of memory; an error if what it wants at once does not fit.
-    pub(super) fn census_for(&mut self, signal: &Signal) -> Result<(), Box<Signal>> {
-        self.census();
-        match *signal {
-            Signal::Reclaim(bytes) if bytes > self.heap.room() => Err(self.out_of_memory().into()),
-            _ => Ok(()),
-        }
-    }
-
     /// Makes sure that `bytes` more fit, after a census if need be. Everything live must be where the
     /// census finds it.
     pub(super) fn claim(&mut self, bytes: usize) -> Result<(), Box<Signal>> {

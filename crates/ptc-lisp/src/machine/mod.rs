@@ -51,7 +51,6 @@ pub(crate) use census::room;
 pub use check::Discovered;
 pub use fate::AnswerUse;
 use fiber::Fiber;
-pub(crate) use library::is_core;
 pub use memory::Function;
 use prepared::Prepared;
 
@@ -191,6 +190,8 @@ pub struct Machine {
     pub(crate) census_at: usize,
     /// Whether the native that runs now has asked for a census before.
     pub(crate) reclaimed: bool,
+    /// Slots at which keywords were found last, by place in code: see [`Map::get_near`](crate::value::Map::get_near).
+    pub(crate) hints: [usize; run::HINTS],
     /// What outlives a program besides definitions.
     pub(crate) lasting: memory::Lasting,
     /// Whether arithmetic has met something that is counted, which code does not expect: see `residue.rs`.
@@ -238,6 +239,7 @@ impl Machine {
             stop_at: 0,
             census_at,
             reclaimed: false,
+            hints: [0; run::HINTS],
             lasting: memory::Lasting::default(),
             large: false,
             #[cfg(debug_assertions)]

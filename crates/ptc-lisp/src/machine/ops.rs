@@ -7,8 +7,9 @@ use super::fiber::Handler;
 use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
+use crate::builtins::gather::{append, fits, may_push};
 use crate::builtins::lookup::{check_updates_no_rows, find_exact, get_or, take_slot};
-use crate::builtins::pipeline;
+use crate::builtins::skim::skim;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
@@ -158,13 +159,18 @@ impl Machine {
                 };
                 self.put(base, dst, Value::Bool(catches))
             }
-            Op::Pipe { n } => {
-                let calls = unit.unit.ops.get(pc..pc + usize::from(n)).unwrap_or_default();
-                self.pipe(base, calls)
+            Op::IfFits { src, role } => {
+                let value = self.at(base, src).clone();
+                let fits = fits(&mut self.heap, &value, role)?;
+                self.skip_if(fits)
             }
-            Op::Fuse { n } => {
-                let calls = unit.unit.ops.get(pc..pc + usize::from(n)).unwrap_or_default();
-                self.fuse(base, calls)
+            Op::Push { vec, item } => self.push(base, vec, item),
+            Op::Skim { acc, walk, plan } => {
+                let mut sum = std::mem::take(self.at_mut(base, acc));
+                let walk = self.at(base, walk).clone();
+                let done = skim(&mut self.heap, &mut sum, &walk, &unit.consts[usize::from(plan)]);
+                self.put(base, acc, sum)?;
+                done.map(|()| Go::On)
             }
             Op::Throw { src } => {
                 let value = std::mem::take(self.at_mut(base, src));
@@ -192,7 +198,12 @@ impl Machine {
             | Op::CountBelowInt { .. }
             | Op::CountAboveInt { .. }
             | Op::CountBelow { .. }
-            | Op::CountAbove { .. } => Ok(Go::On),
+            | Op::CountAbove { .. }
+            | Op::Tally { .. }
+            | Op::Group { .. }
+            | Op::Include { .. }
+            | Op::Pipe { .. }
+            | Op::Fuse { .. } => Ok(Go::On),
         }
     }
 
@@ -221,12 +232,26 @@ impl Machine {
             }
             _ => false,
         };
+        self.skip_if(holds)
+    }
+
+    /// Skips the next instruction if a test holds.
+    fn skip_if(&mut self, holds: bool) -> Done {
         if let Some(frame) = self.fiber.frames.last_mut()
             && holds
         {
             frame.pc += 1;
         }
         Ok(Go::On)
+    }
+
+    /// Adds to a vector that has no room, is shared or nests deeply.
+    fn push(&mut self, base: usize, vec: Reg, item: Reg) -> Done {
+        may_push(&mut self.heap, &self.fiber.regs[base + usize::from(vec)])?;
+        let item = std::mem::take(self.at_mut(base, item));
+        let mut items = std::mem::take(self.at_mut(base, vec));
+        append(&mut items, item)?;
+        self.put_deep(base, vec, items)
     }
 
     fn equal(&mut self, base: usize, a: Reg, b: Reg) -> Res<bool> {
@@ -285,70 +310,6 @@ impl Machine {
     fn put_deep(&mut self, base: usize, dst: Reg, value: Value) -> Done {
         super::call::check_depth(&value)?;
         self.put(base, dst, value)
-    }
-
-    /// Does calls in one pass, if natives can; else they come next.
-    fn pipe(&mut self, base: usize, calls: &[Op]) -> Done {
-        let Some(chain) = Chain::of(base, calls) else { return Ok(Go::On) };
-        match self.one_pass(&chain, calls) {
-            Ok(Some(value)) => return self.passed(value, &chain, calls),
-            Ok(None) => self.census_if_due(),
-            // Between the calls a census may come.
-            Err(signal) if self.is_out_of_room(&signal) => self.census_for(&signal)?,
-            Err(signal) => return Err(signal),
-        }
-        Ok(Go::On)
-    }
-
-    /// The same, with a loop behind the calls.
-    fn fuse(&mut self, base: usize, calls: &[Op]) -> Done {
-        let Some(chain) = Chain::of(base, calls) else { return Ok(Go::On) };
-        if let Some(value) = self.one_pass_in_room(&chain, calls)? {
-            return self.passed(value, &chain, calls);
-        }
-        if pipeline::may_loop(&mut self.heap, &self.fiber.regs[chain.first..=chain.last], calls)? {
-            self.skip(calls.len() + 1);
-        }
-        Ok(Go::On)
-    }
-
-    /// The answer of natives; `None` if they cannot give one, or not in the room there is. What they drop on the way
-    /// counts until they are done, because no census comes in between; in a loop it does.
-    fn one_pass_in_room(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
-        for _ in 0..2 {
-            let room = self.heap.room();
-            match self.one_pass(chain, calls) {
-                Err(signal) if signal.is_short_of_memory() => self.census_for(&signal)?,
-                Ok(None) => {
-                    self.census_if_due();
-                    break;
-                }
-                done => return done,
-            }
-            // Trying again is work too: it is worth it if the room was taken by what is gone now.
-            if self.heap.room() / 2 < room {
-                break;
-            }
-        }
-        Ok(None)
-    }
-
-    fn one_pass(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
-        let answer = pipeline::run(&mut self.heap, &mut self.fiber.regs[chain.first..=chain.last], calls);
-        self.heap.spend(ledger::take())?;
-        answer
-    }
-
-    /// Goes on behind the calls with what natives made of them.
-    fn passed(&mut self, value: Value, chain: &Chain, calls: &[Op]) -> Done {
-        self.skip(calls.len());
-        self.native_answer(value, chain.first, chain.last - chain.first, Some(chain.dst))
-    }
-
-    fn skip(&mut self, count: usize) {
-        if let Some(frame) = self.fiber.frames.last_mut() {
-            frame.pc += count as u32;
-        }
     }
 
     /// The function that is running.
@@ -451,22 +412,5 @@ fn sibling(function: &Value, func: u16) -> Value {
             stamp: Stamp::new(),
         })),
         _ => Value::Nil,
-    }
-}
-
-/// Where calls of a chain stand: from the room before the outermost call's arguments to the innermost call's last
-/// argument.
-struct Chain {
-    first: usize,
-    last: usize,
-    dst: Reg,
-}
-
-impl Chain {
-    fn of(base: usize, calls: &[Op]) -> Option<Chain> {
-        let &Op::CallBuiltin { f, n, .. } = calls.first()? else { return None };
-        let &Op::CallBuiltin { dst, f: first, .. } = calls.last()? else { return None };
-        let (first, last) = (base + usize::from(first), base + usize::from(f) + usize::from(n));
-        Some(Chain { first, last, dst })
     }
 }

@@ -10,12 +10,16 @@ use super::call::check_depth;
 use super::fiber::{Cont, Frame, Give};
 use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
+use crate::builtins::gather::{self, PUSHED};
 use crate::builtins::{Run, registry};
 use crate::code::{Op, Reg};
 use crate::error::Error;
 use crate::heap::METERED;
 use crate::signal::Signal;
 use crate::value::{Value, ledger};
+
+/// How many places in code are remembered at which keywords were looked up.
+pub(super) const HINTS: usize = 64;
 
 /// What the loop does after an instruction.
 pub(super) enum Go {
@@ -182,10 +186,11 @@ impl Machine {
             }
             macro_rules! compare_int {
             ($op:expr, $a:expr, $value:expr, $compare:tt) => {{
-                if let Value::Int(a) = regs.get($a) {
-                    branch!(*a $compare i64::from($value));
+                match regs.get($a) {
+                    Value::Int(a) => branch!(*a $compare i64::from($value)),
+                    Value::Float(a) => branch!(*a $compare f64::from($value)),
+                    _ => ask!(self.by_hand(*$op), None),
                 }
-                ask!(self.by_hand(*$op), None);
             }};
         }
             macro_rules! compare {
@@ -258,6 +263,30 @@ impl Machine {
                     }
                 }};
             }
+            // Adds to a table that a loop fills: a function of the heap, the table and the key. What may have to be
+            // realised first, or does not fit, is found before anything is taken out of its register.
+            macro_rules! gather {
+                ($gather:expr, $table:expr, $key:expr $(, $item:expr)?) => {{
+                    self.heap.fuel_used = used!();
+                    let mut table = regs.take($table);
+                    let done = $gather(&mut self.heap, &mut table, regs.get($key) $(, regs.get($item))?);
+                    regs.put($table, table);
+                    let keys = ledger::take();
+                    until = pc.next().far(left(self.stop_at, self.heap.fuel_used.saturating_add(keys)));
+                    if keys > 0 && used!() > self.heap.limits.fuel {
+                        ask!(self.look(), None);
+                    }
+                    match done {
+                        Ok(answer) => {
+                            self.reclaimed = false;
+                            regs.release($key);
+                            $(regs.release($item);)?
+                            answer
+                        }
+                        Err(signal) => ask!(Done::Err(signal), None),
+                    }
+                }};
+            }
             // Makes the frame of a function with one fixed arity, if there is room and no meter needs a look.
             macro_rules! enter {
                 ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
@@ -326,7 +355,10 @@ impl Machine {
                     Op::IfLessEqInt { a, value } => compare_int!(op, a, value, <=),
                     Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
                     Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
-                    Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
+                    Op::IfEqualInt { a, value } => match regs.get(a) {
+                        Value::Int(a) => branch!(*a == i64::from(value)),
+                        _ => ask!(self.by_hand(*op), None),
+                    },
                     Op::CountBelowInt { a, step, value } => count!(a, step, |sum| sum < i64::from(value)),
                     Op::CountAboveInt { a, step, value } => count!(a, step, |sum| sum > i64::from(value)),
                     Op::CountBelow { a, b, step, equal } => match *regs.get(b) {
@@ -371,7 +403,11 @@ impl Machine {
                     }
                     Op::Lookup { dst, map, key } => {
                         if let Value::Map(body) = regs.get(map)
-                            && let Some(value) = body.get(&code.linked().consts[usize::from(key)]).cloned()
+                            && let Some(value) = {
+                                // Rows that are alike have it in the same slot.
+                                let hint = &mut self.hints[pc.far(0) as usize / size_of::<Op>() % HINTS];
+                                body.get_near(&code.linked().consts[usize::from(key)], hint).cloned()
+                            }
                         {
                             regs.put(dst, value);
                         } else {
@@ -417,6 +453,20 @@ impl Machine {
                                     call_native!(native, id, f, n, dst);
                                 }
                                 _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
+                            }
+                        }
+                        Value::Map(body) if n == 1 => {
+                            // A map is a function of its keys; those spelled otherwise are looked for elsewhere.
+                            let key = regs.get(f + 1);
+                            let plain = matches!(key, Value::Kw(_) | Value::Int(_))
+                                || matches!(key, Value::Str(text) if text.byte_len() <= 64);
+                            match if plain { body.get(key).cloned() } else { None } {
+                                Some(value) => {
+                                    regs.release(f);
+                                    regs.release(f + 1);
+                                    regs.put(dst, value);
+                                }
+                                None => ask!(self.call(f, n, Some(dst)), Some(dst)),
                             }
                         }
                         _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
@@ -481,6 +531,35 @@ impl Machine {
                             Err(lazy) => ask!(Done::Err(Box::new(Signal::Force(lazy))), None),
                         }
                     }
+                    Op::Push { vec, item } => {
+                        if !regs.append(vec, item) {
+                            ask!(self.by_hand(*op), None);
+                        }
+                        self.heap.allocated(PUSHED);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Tally { map, key } => {
+                        gather!(gather::tally, map, key);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Group { map, key, item } => {
+                        gather!(gather::group, map, key, item);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Include { dst, set, item } => {
+                        let is_new = gather!(gather::include, set, item);
+                        regs.put_bool(dst, is_new);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::Pipe { .. } | Op::Fuse { .. } => {}
                     Op::Unreduce { src } => match regs.get(src) {
                         Value::Reduced(value) => {
                             let value = (**value).clone();
@@ -506,8 +585,8 @@ impl Machine {
                     | Op::Try { .. }
                     | Op::EndTry {}
                     | Op::Catches { .. }
-                    | Op::Pipe { .. }
-                    | Op::Fuse { .. }
+                    | Op::IfFits { .. }
+                    | Op::Skim { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
                 pc = pc.next();

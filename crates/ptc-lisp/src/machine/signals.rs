@@ -8,7 +8,8 @@ use super::library::is_foreign;
 use super::run::Go;
 use super::{Machine, Pending, Stop};
 use crate::builtins::exceptions::from_error;
-use crate::code::Reg;
+use crate::builtins::{BuiltinId, registry};
+use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
 use crate::interchange::Unfit;
@@ -114,15 +115,71 @@ impl Machine {
             let at = (frame.pc as usize).saturating_sub(1);
             error.span = unit.spans.get(at).copied();
             if error.kind == ErrorKind::Type && unit.ops.get(at).is_some_and(|op| op.is_arithmetic()) {
-                let operator = operator(unit.text(error.span));
+                let operator = operator(unit.text(error.span)).or_else(|| self.passed(unit.ops[at]));
                 error.hint = error.hint.or_else(|| advice::for_operator(operator?, &error.message));
                 error.function = error.function.or_else(|| operator.map(str::to_owned));
             }
         }
         match self.blamed() {
             Some(id) => self.named(error, id),
-            None => error,
+            None => match self.inlined() {
+                Some(id) if error.function.is_none() => self.named(error, id),
+                _ => error,
+            },
         }
+    }
+
+    /// The operator that an instruction is of which stands for a function that was passed.
+    fn passed(&self, op: Op) -> Option<&'static str> {
+        let candidates: &[&str] = match op {
+            Op::Add { .. } => &["+"],
+            Op::Sub { .. } => &["-"],
+            Op::Mul { .. } => &["*"],
+            Op::AddInt { value: 1, .. } => &["inc", "+", "-"],
+            Op::AddInt { value: -1, .. } => &["dec", "-", "+"],
+            Op::AddInt { .. } => &["+", "-"],
+            _ => &[],
+        };
+        candidates.iter().find(|name| self.is_named_here(name)).copied()
+    }
+
+    /// The function that an instruction stands for which only loops and other code have that stands in place of calls.
+    fn inlined(&self) -> Option<BuiltinId> {
+        let frame = self.fiber.frames.last().filter(|frame| !is_foreign(frame.unit))?;
+        let op = self.unit(frame.unit).unit.ops.get((frame.pc as usize).checked_sub(1)?)?;
+        let is_inlined = matches!(
+            op,
+            Op::TakeSlot { .. } | Op::Push { .. } | Op::Group { .. } | Op::Tally { .. } | Op::Include { .. }
+        );
+        if is_inlined { self.called_here() } else { None }
+    }
+
+    /// The function that the program's text calls where it is.
+    pub(super) fn called_here(&self) -> Option<BuiltinId> {
+        let frame = self.fiber.frames.last().filter(|frame| !is_foreign(frame.unit))?;
+        let unit = &self.unit(frame.unit).unit;
+        let at = (frame.pc as usize).checked_sub(1)?;
+        // What a local holds is the program's own.
+        if matches!(unit.ops.get(at)?, Op::Call { .. } | Op::CallGlobal { .. }) {
+            return None;
+        }
+        let text = unit.text(unit.spans.get(at).copied());
+        let inside = text.trim_start_matches('#').strip_prefix('(')?.trim_start();
+        let head = inside.split(|c: char| c.is_whitespace() || c == ')').next()?;
+        let name = head.rsplit_once('/').map_or(head, |(_, name)| if name.is_empty() { head } else { name });
+        let id = registry().unqualified(name)?;
+        registry().get(id).part().map(|_| id)
+    }
+
+    /// Whether the program's text names a builtin where it is.
+    pub(super) fn is_named_here(&self, local: &str) -> bool {
+        let Some(frame) = self.fiber.frames.last() else { return false };
+        let unit = &self.unit(frame.unit).unit;
+        let span = (frame.pc as usize).checked_sub(1).and_then(|at| unit.spans.get(at)).copied();
+        let is_part = |c: char| !c.is_whitespace() && !"()[]{}#'\"".contains(c);
+        unit.text(span)
+            .split(|c| !is_part(c))
+            .any(|word| word.rsplit('/').next() == Some(local) || word == local)
     }
 
     /// Where the program that runs or waits is: the innermost form of its own text that it has begun.

@@ -12,9 +12,10 @@
 #![expect(unsafe_code, reason = "bounds checks cost the loop a third of its speed")]
 
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 use crate::code::{Linked, Op, Reg, Residue};
-use crate::value::{Value, stamp};
+use crate::value::{MAX_DEPTH, Value, stamp};
 
 /// The registers of a frame, and the function it runs in the register before them.
 #[derive(Clone, Copy)]
@@ -221,6 +222,24 @@ impl Window {
                 std::ptr::write(from, Value::Nil);
             }
         }
+    }
+
+    /// Moves the value of a register to the end of the vector in another one. Not if that is no vector, is shared or has
+    /// no room, or if the value nests as deeply as values may.
+    #[inline]
+    pub fn append(&mut self, vec: Reg, item: Reg) -> bool {
+        let child = self.get(item);
+        if vec == item || (!child.is_scalar() && child.shape().depth >= MAX_DEPTH) {
+            return false;
+        }
+        // SAFETY: it points into the stack, to a value, and `child` is another one.
+        let Value::Vec(body) = (unsafe { &mut *self.at(vec) }) else { return false };
+        let Some(inner) = Rc::get_mut(body).filter(|inner| inner.items.len() < inner.items.capacity()) else {
+            return false;
+        };
+        inner.shape.include(child);
+        inner.items.push(self.take(item));
+        true
     }
 
     /// `count` registers in a row.

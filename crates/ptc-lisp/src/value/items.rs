@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::prefetch;
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, char_count, first_character};
 use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
@@ -64,6 +65,7 @@ impl Items {
     pub fn next(&mut self) -> Result<Option<Value>, PendingSeq> {
         match self {
             Items::Slice(body, at) => {
+                body.items.get(*at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
                 let item = body.items.get(*at).cloned();
                 *at += 1;
                 Ok(item)
