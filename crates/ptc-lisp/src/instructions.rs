@@ -66,6 +66,8 @@ pub enum Operand {
     Row(Reg, u16),
     /// So many pairs of registers are read.
     Pairs(Reg, u16),
+    /// A walk in a register and its item in the next one are read.
+    WalkRow(Reg),
     /// As many registers are read as the function with this number captures.
     CaptureRow(Reg, u16),
     /// A constant.
@@ -272,6 +274,15 @@ macro_rules! instructions {
             65 Include { dst: Reg as OutPlain, set: Reg as InOut, item: Reg as In } -> Next;
             /// add what comes of small integers through builtins to `acc`, and go on behind them (see `builtins/skim.rs`)
             66 Skim { acc: Reg as InOut, walk: Reg as In, plan: u16 as Const } -> Next;
+            /// `dst = the next item of the walk`, and take the jump that follows; at the end skip it
+            67 Take { dst: Reg as InOut, walk: Reg as In } -> Count;
+            /// the same, but an item that stands in a vector stays there, and `dst`, which is the register behind the walk, gets
+            /// nothing
+            68 Advance { dst: Reg as InOut, walk: Reg as In } -> Count;
+            /// `dst = the item at which the walk is`
+            69 Item { dst: Reg as Out, walk: Reg as WalkRow } -> Next;
+            /// `dst = (get item keyword)` of the item at which the walk is, with the keyword a constant
+            70 Field { dst: Reg as Out, walk: Reg as WalkRow, key: u16 as Keyword } -> Next;
         }
     };
 }

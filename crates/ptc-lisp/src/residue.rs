@@ -137,6 +137,7 @@ fn step(op: Op, before: u32, consts: &[Const]) -> u32 {
         | Operand::InCounter(_)
         | Operand::Row(..)
         | Operand::Pairs(..)
+        | Operand::WalkRow(_)
         | Operand::CaptureRow(..)
         | Operand::Const(_)
         | Operand::Keyword(_)

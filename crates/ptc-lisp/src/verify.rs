@@ -251,6 +251,7 @@ impl Check<'_> {
                 self.row(f, usize::from(n) + 1)
             }
             Operand::Row(first, n) => self.row(first, usize::from(n)),
+            Operand::WalkRow(walk) => self.row(walk, 2),
             Operand::Pairs(first, n) => self.row(first, 2 * usize::from(n)),
             Operand::CaptureRow(first, func) => self.row(first, usize::from(self.captures_of(func)?)),
             Operand::Const(at) => self.constant(at).map(|_| ()),

@@ -115,6 +115,11 @@ impl ChainPart {
         }
     }
 
+    /// Whether the compiler may put something else in the place of its calls.
+    pub(crate) fn is_rewritten(self) -> bool {
+        matches!(self, ChainPart::Update | ChainPart::UpdateIn) || (1..=4).any(|count| self.is_end(count))
+    }
+
     /// Whether items come through it one by one.
     pub(crate) fn is_item_by_item(self) -> bool {
         matches!(

@@ -8,7 +8,7 @@ use super::vectors::{BODY, charge_copy, may_append};
 use super::{registry, sets};
 use crate::heap::Heap;
 use crate::signal::{Res, illegal};
-use crate::value::{Items, SetObj, Value};
+use crate::value::{Items, Map, SetObj, Text, Value};
 
 /// Bytes counted for an item that a vector takes.
 pub(crate) const PUSHED: usize = 2 * size_of::<Value>();
@@ -106,12 +106,12 @@ pub(crate) fn append(vector: &mut Value, item: Value) -> Res<()> {
     Ok(())
 }
 
-/// Counts a key.
-#[inline(never)]
-pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value) -> Res<()> {
+/// Counts a key, which is likely to stand where the hint says.
+pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value, hint: &mut usize) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(counts) = counts else { return illegal("counts are not in a map") };
-    if let Some(Value::Int(count)) = counts.own_slot(key) {
+    let at = position(counts, key, hint);
+    if let Some(Value::Int(count)) = at.and_then(|at| counts.own_slot_at(at)) {
         *count = count.saturating_add(1);
         return Ok(());
     }
@@ -120,20 +120,28 @@ pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value) -> Res<()>
     Ok(())
 }
 
-/// Adds an item to the vector of a key.
-#[inline(never)]
-pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Value) -> Res<()> {
+/// Adds an item to the vector of a key, which is likely to stand where the hint says, and leaves nil behind.
+pub(crate) fn group(
+    heap: &mut Heap,
+    groups: &mut Value,
+    key: &Value,
+    item: &mut Value,
+    hint: &mut usize,
+) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(groups) = groups else { return illegal("groups are not in a map") };
-    match groups.position(key) {
+    match position(groups, key, hint) {
         // Whether there is room must not matter here: looking for a key costs fuel, and room is not the same after a dump.
         Some(at) => {
             if let Some(group) = groups.own_slot_at(at)
-                && keeps_shape(group, item)
+                && let Value::Vec(body) = group
+                && body.shape.has(item)
             {
-                may_push(heap, group)?;
+                if Rc::strong_count(body) > 1 || body.items.len() == body.items.capacity() {
+                    may_push(heap, group)?;
+                }
                 heap.allocated(PUSHED);
-                return append(group, item.clone());
+                return append(group, std::mem::take(item));
             }
         }
         None => heap.reserve(BODY + KEY)?,
@@ -143,22 +151,22 @@ pub(crate) fn group(heap: &mut Heap, groups: &mut Value, key: &Value, item: &Val
         if group.is_nil() {
             *group = Value::vector(Vec::new());
         }
-        done = may_push(heap, group).and_then(|()| append(group, item.clone()));
+        done = may_push(heap, group).and_then(|()| append(group, std::mem::take(item)));
     });
     heap.allocated(PUSHED);
     done
 }
 
-/// Whether a vector has the same shape with one more item.
-fn keeps_shape(vector: &Value, item: &Value) -> bool {
-    let Value::Vec(body) = vector else { return false };
-    let mut shape = body.shape;
-    shape.include(item);
-    shape == body.shape
+/// Where a key stands, likely at the hint.
+fn position(table: &Map, key: &Value, hint: &mut usize) -> Option<usize> {
+    if !matches!(key, Value::Str(Text::Long(_))) && table.glance(*hint, key).is_some() {
+        return Some(*hint);
+    }
+    *hint = table.position(key)?;
+    Some(*hint)
 }
 
 /// Adds an item to a set; whether it was not there.
-#[inline(never)]
 pub(crate) fn include(heap: &mut Heap, set: &mut Value, item: &Value) -> Res<bool> {
     heap.realised(item)?;
     charge_copy(heap, set)?;

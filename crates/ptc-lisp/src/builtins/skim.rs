@@ -48,10 +48,9 @@ pub(crate) fn is_skimmed(stage: ChainPart, function: ChainPart) -> bool {
     }
 }
 
-/// Instructions of the loop: one takes an item, two are a test, and one goes back from a test that fails.
+/// Instructions of the loop: one takes an item, and two are a test.
 const TAKE: usize = 1;
 const TEST: usize = 2;
-const BACK: usize = 1;
 
 /// Puts integers through a step, and says what that costs; nothing if one of them has no answer that is small, too.
 fn through(step: IntStep, ints: &mut Vec<i64>) -> Option<usize> {
@@ -72,7 +71,7 @@ fn through(step: IntStep, ints: &mut Vec<i64>) -> Option<usize> {
             return fits.then_some(before);
         }
     }
-    Some(TEST * before + BACK * (before - ints.len()))
+    Some(TEST * before)
 }
 
 /// Keeps the integers for which a test holds.

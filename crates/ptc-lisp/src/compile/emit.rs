@@ -329,7 +329,19 @@ impl Builder<'_> {
     }
 
     fn lookup(&mut self, map: &Node, key: &Const, dst: Reg) -> Option<Result> {
-        let key = u16::try_from(self.compiler.pool.constant(key)).ok()?;
+        let walk = match map.kind {
+            NodeKind::Local(local, _) => self.walk_of(local),
+            _ => None,
+        };
+        let key = u16::try_from(self.compiler.pool.constant(key)).ok();
+        if let Some(walk) = walk {
+            self.emit(match key {
+                Some(key) => Op::Field { dst, walk, key },
+                None => Op::Item { dst: walk + 1, walk },
+            });
+            return key.map(|_| Ok(()));
+        }
+        let key = key?;
         Some(self.operand(map, None).map(|map| {
             self.emit(Op::Lookup { dst, map, key });
         }))

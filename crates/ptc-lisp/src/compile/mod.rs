@@ -146,6 +146,8 @@ struct Builder<'c> {
     top_level: bool,
     /// The number of the first function of the `letfn` this one belongs to.
     siblings: u16,
+    /// Items of loops that are only where the walk is, and the walks.
+    walked: Vec<(Local, Reg)>,
     span: Span,
 }
 
@@ -162,6 +164,7 @@ impl<'c> Builder<'c> {
             target: Target::new(0, registers),
             top_level: false,
             siblings: 0,
+            walked: Vec::new(),
             span: Span::default(),
         }
     }
@@ -203,6 +206,10 @@ impl<'c> Builder<'c> {
     fn expr_inner(&mut self, node: &Node, dst: Reg) -> Result {
         match &node.kind {
             NodeKind::Const(value) => self.constant(value, dst),
+            NodeKind::Local(local, _) if let Some(walk) = self.walk_of(*local) => {
+                self.emit(Op::Item { dst, walk });
+                Ok(())
+            }
             NodeKind::Local(local, last) => {
                 let src = self.register(*local);
                 if src != dst {

@@ -162,6 +162,7 @@ fn touch(unit: &Unit, op: Op, reg: Reg) -> Touch {
         }
         Operand::BuiltinRow(f, n) => touch.reads |= reg != f && in_row(reg, f, usize::from(n) + 1),
         Operand::Row(first, n) => touch.reads |= in_row(reg, first, usize::from(n)),
+        Operand::WalkRow(walk) => touch.reads |= in_row(reg, walk, 2),
         Operand::Pairs(first, n) => touch.reads |= in_row(reg, first, 2 * usize::from(n)),
         Operand::CaptureRow(first, func) => {
             let captures = unit.funcs.get(usize::from(func)).map_or(usize::MAX / 2, |f| f.captures.into());

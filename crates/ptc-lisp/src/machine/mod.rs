@@ -25,6 +25,7 @@ mod run;
 mod schedule;
 mod shelf;
 mod signals;
+mod tables;
 mod tools;
 mod window;
 

@@ -70,6 +70,19 @@ impl Machine {
                 let found = get_or(&mut self.heap, &map, &unit.consts[usize::from(key)], &Value::Nil);
                 self.put_result(base, dst, found)
             }
+            // The loop does these, but for what has to be realised first.
+            Op::Next { walk, .. } | Op::Take { walk, .. } | Op::Advance { walk, .. } => match self.at(base, walk) {
+                Value::Iter(items) => match items.borrow_mut().next() {
+                    Err(lazy) => Err(Signal::Force(lazy).into()),
+                    Ok(_) => Ok(Go::On),
+                },
+                _ => Ok(Go::On),
+            },
+            Op::Field { dst, walk, key } => {
+                let item = self.item(base, walk);
+                let found = get_or(&mut self.heap, &item, &unit.consts[usize::from(key)], &Value::Nil);
+                self.put_result(base, dst, found)
+            }
             Op::SelfFn { dst } => {
                 let value = self.callee(base).clone();
                 self.put(base, dst, value)
@@ -193,7 +206,7 @@ impl Machine {
             | Op::TailCall { .. }
             | Op::Return { .. }
             | Op::Not { .. }
-            | Op::Next { .. }
+            | Op::Item { .. }
             | Op::Unreduce { .. }
             | Op::CountBelowInt { .. }
             | Op::CountAboveInt { .. }
@@ -252,6 +265,14 @@ impl Machine {
         let mut items = std::mem::take(self.at_mut(base, vec));
         append(&mut items, item)?;
         self.put_deep(base, vec, items)
+    }
+
+    /// The item at which a walk is.
+    fn item(&self, base: usize, walk: Reg) -> Value {
+        match (self.at(base, walk + 1), self.at(base, walk)) {
+            (Value::Unbound, Value::Iter(items)) => items.borrow().here().cloned().unwrap_or_default(),
+            (item, _) => item.clone(),
+        }
     }
 
     fn equal(&mut self, base: usize, a: Reg, b: Reg) -> Res<bool> {

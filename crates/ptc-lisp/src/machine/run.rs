@@ -10,7 +10,7 @@ use super::call::check_depth;
 use super::fiber::{Cont, Frame, Give};
 use super::window::{CodePointer, Window};
 use super::{Machine, Stop};
-use crate::builtins::gather::{self, PUSHED};
+use crate::builtins::gather::PUSHED;
 use crate::builtins::{Run, registry};
 use crate::code::{Op, Reg};
 use crate::error::Error;
@@ -186,11 +186,13 @@ impl Machine {
             }
             macro_rules! compare_int {
             ($op:expr, $a:expr, $value:expr, $compare:tt) => {{
-                match regs.get($a) {
-                    Value::Int(a) => branch!(*a $compare i64::from($value)),
-                    Value::Float(a) => branch!(*a $compare f64::from($value)),
-                    _ => ask!(self.by_hand(*$op), None),
+                if let Value::Int(a) = regs.get($a) {
+                    branch!(*a $compare i64::from($value));
                 }
+                if let Some(holds) = regs.compare_float($a, $value, |a, b| a $compare b) {
+                    branch!(holds);
+                }
+                ask!(self.by_hand(*$op), None);
             }};
         }
             macro_rules! compare {
@@ -260,30 +262,6 @@ impl Machine {
                             let (f, n) = (self.base() + usize::from($f), usize::from($n));
                             ask!(self.native_signal(*signal, $id, f, n, Some($dst)), Some($dst))
                         }
-                    }
-                }};
-            }
-            // Adds to a table that a loop fills: a function of the heap, the table and the key. What may have to be
-            // realised first, or does not fit, is found before anything is taken out of its register.
-            macro_rules! gather {
-                ($gather:expr, $table:expr, $key:expr $(, $item:expr)?) => {{
-                    self.heap.fuel_used = used!();
-                    let mut table = regs.take($table);
-                    let done = $gather(&mut self.heap, &mut table, regs.get($key) $(, regs.get($item))?);
-                    regs.put($table, table);
-                    let keys = ledger::take();
-                    until = pc.next().far(left(self.stop_at, self.heap.fuel_used.saturating_add(keys)));
-                    if keys > 0 && used!() > self.heap.limits.fuel {
-                        ask!(self.look(), None);
-                    }
-                    match done {
-                        Ok(answer) => {
-                            self.reclaimed = false;
-                            regs.release($key);
-                            $(regs.release($item);)?
-                            answer
-                        }
-                        Err(signal) => ask!(Done::Err(signal), None),
                     }
                 }};
             }
@@ -402,15 +380,16 @@ impl Machine {
                         regs.put_bool(dst, not);
                     }
                     Op::Lookup { dst, map, key } => {
-                        if let Value::Map(body) = regs.get(map)
-                            && let Some(value) = {
-                                // Rows that are alike have it in the same slot.
-                                let hint = &mut self.hints[pc.far(0) as usize / size_of::<Op>() % HINTS];
-                                body.get_near(&code.linked().consts[usize::from(key)], hint).cloned()
-                            }
-                        {
-                            regs.put(dst, value);
-                        } else {
+                        let place = pc.far(0) as usize / size_of::<Op>();
+                        let (key, hint) = (code.constant(key), &mut self.hints[place % HINTS]);
+                        if !regs.look_up(dst, map, key, hint) {
+                            ask!(self.by_hand(*op), Some(dst));
+                        }
+                    }
+                    Op::Field { dst, walk, key } => {
+                        let place = pc.far(0) as usize / size_of::<Op>();
+                        let (key, hint) = (code.constant(key), &mut self.hints[place % HINTS]);
+                        if !regs.field(dst, walk, key, hint) {
                             ask!(self.by_hand(*op), Some(dst));
                         }
                     }
@@ -455,20 +434,7 @@ impl Machine {
                                 _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
                             }
                         }
-                        Value::Map(body) if n == 1 => {
-                            // A map is a function of its keys; those spelled otherwise are looked for elsewhere.
-                            let key = regs.get(f + 1);
-                            let plain = matches!(key, Value::Kw(_) | Value::Int(_))
-                                || matches!(key, Value::Str(text) if text.byte_len() <= 64);
-                            match if plain { body.get(key).cloned() } else { None } {
-                                Some(value) => {
-                                    regs.release(f);
-                                    regs.release(f + 1);
-                                    regs.put(dst, value);
-                                }
-                                None => ask!(self.call(f, n, Some(dst)), Some(dst)),
-                            }
-                        }
+                        Value::Map(_) if n == 1 && regs.call_map(f, dst) => {}
                         _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
                     },
                     Op::CallBuiltin { dst, f, n, id } => {
@@ -517,20 +483,22 @@ impl Machine {
                         }
                         jump!(back);
                     }
-                    Op::Next { dst, walk } => {
-                        let next = match regs.get(walk) {
-                            Value::Iter(items) => items.borrow_mut().next(),
-                            _ => Ok(None),
-                        };
-                        match next {
-                            Ok(None) => {}
-                            Ok(Some(item)) => {
-                                pc = pc.next();
-                                regs.put(dst, item);
-                            }
-                            Err(lazy) => ask!(Done::Err(Box::new(Signal::Force(lazy))), None),
-                        }
-                    }
+                    Op::Next { dst, walk } => match regs.next(dst, walk) {
+                        Some(true) => pc = pc.next(),
+                        Some(false) => {}
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::Take { dst, walk } => match regs.next(dst, walk) {
+                        Some(true) => jump_metered!(code.jump_at(pc.next())),
+                        Some(false) => pc = pc.next(),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::Advance { dst, walk } => match regs.advance(dst, walk) {
+                        Some(true) => jump_metered!(code.jump_at(pc.next())),
+                        Some(false) => pc = pc.next(),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::Item { dst, walk } => regs.item(dst, walk),
                     Op::Push { vec, item } => {
                         if !regs.append(vec, item) {
                             ask!(self.by_hand(*op), None);
@@ -540,23 +508,26 @@ impl Machine {
                             ask!(self.look(), None);
                         }
                     }
-                    Op::Tally { map, key } => {
-                        gather!(gather::tally, map, key);
+                    Op::Group { map, key, item }
+                        if regs.group(
+                            (map, key, item),
+                            &mut self.hints,
+                            pc.far(0) as usize / size_of::<Op>(),
+                        ) =>
+                    {
+                        self.heap.allocated(PUSHED);
                         if self.heap.fresh_bytes >= self.census_at {
                             ask!(self.look(), None);
                         }
                     }
-                    Op::Group { map, key, item } => {
-                        gather!(gather::group, map, key, item);
-                        if self.heap.fresh_bytes >= self.census_at {
-                            ask!(self.look(), None);
-                        }
-                    }
-                    Op::Include { dst, set, item } => {
-                        let is_new = gather!(gather::include, set, item);
-                        regs.put_bool(dst, is_new);
-                        if self.heap.fresh_bytes >= self.census_at {
-                            ask!(self.look(), None);
+                    Op::Tally { .. } | Op::Group { .. } | Op::Include { .. } => {
+                        self.heap.fuel_used = used!();
+                        let filled = self.fill(regs, *op, pc.far(0) as usize / size_of::<Op>());
+                        until = pc.next().far(left(self.stop_at, self.heap.fuel_used));
+                        match filled {
+                            Ok(false) => {}
+                            Ok(true) => ask!(self.look(), None),
+                            Err(signal) => ask!(Done::Err(signal), None),
                         }
                     }
                     Op::Pipe { .. } | Op::Fuse { .. } => {}

@@ -11,11 +11,12 @@
 //! - Debug builds, which all tests use, check every access.
 #![expect(unsafe_code, reason = "bounds checks cost the loop a third of its speed")]
 
+pub mod walks;
+
 use std::mem::MaybeUninit;
-use std::rc::Rc;
 
 use crate::code::{Linked, Op, Reg, Residue};
-use crate::value::{MAX_DEPTH, Value, stamp};
+use crate::value::{Value, stamp};
 
 /// The registers of a frame, and the function it runs in the register before them.
 #[derive(Clone, Copy)]
@@ -99,6 +100,23 @@ impl Window {
         self.check(usize::from(at) + 1);
         // SAFETY: the register is in the window, which the maker of the window answers for.
         unsafe { self.first.add(usize::from(at)) }
+    }
+
+    /// Two registers to be changed in place; nothing if they are the same.
+    #[inline(always)]
+    pub fn two(&mut self, a: Reg, b: Reg) -> Option<(&mut Value, &mut Value)> {
+        // SAFETY: they point into the stack, to different values.
+        (a != b).then(|| unsafe { (&mut *self.at(a), &mut *self.at(b)) })
+    }
+
+    /// Three registers, two of them to be changed in place; nothing if two of them are the same.
+    #[inline(always)]
+    pub fn apart(&mut self, a: Reg, b: Reg, c: Reg) -> Option<(&mut Value, &mut Value, &Value)> {
+        if a == b || b == c || a == c {
+            return None;
+        }
+        // SAFETY: they point into the stack, to different values.
+        unsafe { Some((&mut *self.at(a), &mut *self.at(b), &*self.at(c))) }
     }
 
     /// A register.
@@ -189,8 +207,9 @@ impl Window {
     #[inline(always)]
     fn emptied(&mut self, at: Reg) -> *mut Value {
         let register = self.at(at);
-        // SAFETY: it points into the stack, to a value; what is left is plain.
-        if !unsafe { &*register }.is_plain() {
+        // SAFETY: it points into the stack, to a value; what is left owns nothing.
+        let value = unsafe { &*register };
+        if !value.is_plain() && !value.is_short() {
             replace(unsafe { &mut *register }, Value::Nil);
         }
         register
@@ -222,24 +241,6 @@ impl Window {
                 std::ptr::write(from, Value::Nil);
             }
         }
-    }
-
-    /// Moves the value of a register to the end of the vector in another one. Not if that is no vector, is shared or has
-    /// no room, or if the value nests as deeply as values may.
-    #[inline]
-    pub fn append(&mut self, vec: Reg, item: Reg) -> bool {
-        let child = self.get(item);
-        if vec == item || (!child.is_scalar() && child.shape().depth >= MAX_DEPTH) {
-            return false;
-        }
-        // SAFETY: it points into the stack, to a value, and `child` is another one.
-        let Value::Vec(body) = (unsafe { &mut *self.at(vec) }) else { return false };
-        let Some(inner) = Rc::get_mut(body).filter(|inner| inner.items.len() < inner.items.capacity()) else {
-            return false;
-        };
-        inner.shape.include(child);
-        inner.items.push(self.take(item));
-        true
     }
 
     /// `count` registers in a row.
@@ -277,6 +278,15 @@ impl Window {
     pub fn compare_floats(self, a: Reg, b: Reg, compare: impl FnOnce(f64, f64) -> bool) -> Option<bool> {
         match (self.get(a), self.get(b)) {
             (Value::Float(a), Value::Float(b)) => Some(compare(*a, *b)),
+            _ => None,
+        }
+    }
+
+    /// Compares a float with an integer, if it is one.
+    #[inline(never)]
+    pub fn compare_float(self, a: Reg, value: i32, compare: impl FnOnce(f64, f64) -> bool) -> Option<bool> {
+        match self.get(a) {
+            Value::Float(a) => Some(compare(*a, f64::from(value))),
             _ => None,
         }
     }
@@ -324,11 +334,30 @@ impl Window {
 /// Both point to values; one of the two must be forgotten unless it is plain.
 #[inline(always)]
 unsafe fn copy_words(from: *const Value, to: *mut Value) {
-    type Word = MaybeUninit<u64>;
-    let (from, to) = (from.cast::<Word>(), to.cast::<Word>());
-    // SAFETY: a value is two words, which are read before either is written.
+    // SAFETY: as the caller answers for.
+    unsafe { write_words(to, read_words(&*from)) }
+}
+
+/// Half of a value, some of whose bytes may be nothing.
+type Word = MaybeUninit<u64>;
+
+/// The words of a value.
+#[inline(always)]
+fn read_words(from: &Value) -> (Word, Word) {
+    let from = std::ptr::from_ref(from).cast::<Word>();
+    // SAFETY: a value is two words.
+    unsafe { (from.read_volatile(), from.add(1).read_volatile()) }
+}
+
+/// Makes a value of words.
+///
+/// # Safety
+/// They are those of a value, and `to` is where one was that needs no drop.
+#[inline(always)]
+unsafe fn write_words(to: *mut Value, (kind, content): (Word, Word)) {
+    let to = to.cast::<Word>();
+    // SAFETY: a value is two words.
     unsafe {
-        let (kind, content) = (from.read_volatile(), from.add(1).read_volatile());
         to.write_volatile(kind);
         to.add(1).write_volatile(content);
     }
@@ -378,6 +407,16 @@ impl CodePointer {
     pub fn linked(&self) -> &Linked {
         // SAFETY: the maker of the code answers for the unit's life.
         unsafe { &*self.linked }
+    }
+
+    /// A constant that the code names.
+    #[inline(always)]
+    pub fn constant<'a>(self, at: u16) -> &'a Value {
+        // SAFETY: the unit lives on, as for `linked`.
+        let consts = unsafe { &(*self.linked).consts };
+        debug_assert!(usize::from(at) < consts.len(), "constant {at} of {}", consts.len());
+        // SAFETY: code names only constants that its unit has; `verify` holds code from outside to it.
+        unsafe { consts.get_unchecked(usize::from(at)) }
     }
 
     /// The slot of a definition that the code names.

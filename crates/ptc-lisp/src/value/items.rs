@@ -75,6 +75,26 @@ impl Items {
         }
     }
 
+    /// Goes on to the next item of a vector, and leaves it where it stands. Whether there is one; nothing in walks over
+    /// anything else.
+    #[inline]
+    pub fn advance(&mut self) -> Option<bool> {
+        let Items::Slice(body, at) = self else { return None };
+        body.items.get(*at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
+        let is_there = *at < body.items.len();
+        *at += usize::from(is_there);
+        Some(is_there)
+    }
+
+    /// The item that the walk has come to, if it stands in a vector.
+    #[inline]
+    pub fn here(&self) -> Option<&Value> {
+        match self {
+            Items::Slice(body, at) => body.items.get(at.wrapping_sub(1)),
+            _ => None,
+        }
+    }
+
     fn next_counted(&mut self) -> Option<Value> {
         match self {
             Items::Part(body, at, end) => {

@@ -272,10 +272,11 @@ impl Layout {
     }
 
     /// Whether `key` stands at a slot, told at a glance: false may only mean that a look is needed.
-    #[inline]
+    #[inline(always)]
     pub fn is_at(&self, slot: usize, key: &Value) -> bool {
         match (self.keys.get(slot), key) {
             (Some(Value::Kw(there)), Value::Kw(name)) => there == name,
+            (Some(Value::Int(there)), Value::Int(int)) => there == int,
             (Some(Value::Str(there)), Value::Str(text)) => there.is(text),
             _ => false,
         }

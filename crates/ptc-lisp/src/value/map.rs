@@ -200,6 +200,16 @@ impl Map {
         unsafe { std::slice::from_raw_parts(self.first(), self.count()) }
     }
 
+    /// The value at a slot, if this keyword is the key there.
+    #[inline(always)]
+    pub fn field_at(&self, slot: usize, name: Name) -> Option<&Value> {
+        match self.layout()?.keys().get(slot) {
+            // SAFETY: there is a value for each slot.
+            Some(Value::Kw(there)) if *there == name => Some(unsafe { &*self.first().add(slot) }),
+            _ => None,
+        }
+    }
+
     /// The values by slot, of a map that nobody else has.
     #[inline]
     fn own_slots(&mut self) -> &mut [Value] {

@@ -163,6 +163,21 @@ impl Shape {
         self.merge(child.shape());
     }
 
+    /// Whether a container of this shape has the same one with another child.
+    #[inline(always)]
+    pub fn has(self, child: &Value) -> bool {
+        match child {
+            Value::Map(map) => self.covers(map.shape()),
+            child if child.is_scalar() => true,
+            child => self.covers(child.shape()),
+        }
+    }
+
+    #[inline]
+    fn covers(self, child: Shape) -> bool {
+        child.depth < self.depth && (self.lazy || !child.lazy)
+    }
+
     fn merge(&mut self, child: Shape) {
         self.depth = self.depth.max(child.depth.saturating_add(1));
         self.lazy |= child.lazy;
@@ -382,7 +397,12 @@ pub struct ExObj {
 impl Value {
     /// A copy of a value that is not plain, of which there is one more then.
     #[inline(never)]
+    #[expect(unsafe_code, reason = "short texts and rows are copied most")]
     fn shared(&self) -> Value {
+        if self.is_short() {
+            // SAFETY: as in `clone`.
+            return unsafe { std::ptr::read(self) };
+        }
         match self {
             Value::Str(text) => Value::Str(text.clone()),
             Value::Big(body) => Value::Big(Rc::clone(body)),
@@ -591,6 +611,12 @@ impl Value {
                 | Value::Var(_)
                 | Value::Type(_)
         )
+    }
+
+    /// Whether it is a text that is held in place. Then, too, copying it counts nothing and dropping it frees nothing.
+    #[inline]
+    pub fn is_short(&self) -> bool {
+        matches!(self, Value::Str(Text::Short(_)))
     }
 
     /// Whether nothing can nest in it.

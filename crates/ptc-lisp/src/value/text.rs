@@ -110,11 +110,11 @@ impl Text {
     }
 
     /// Whether two texts are the same.
-    #[inline]
+    #[inline(always)]
     pub fn is(&self, other: &Text) -> bool {
         match (self, other) {
             (Text::Short(a), Text::Short(b)) => a.words() == b.words(),
-            (Text::Long(a), Text::Long(b)) => Rc::ptr_eq(a, b) || a == b,
+            (Text::Long(a), Text::Long(b)) => Rc::ptr_eq(a, b) || *a == *b,
             // A text is long only if it does not fit a short one.
             _ => false,
         }

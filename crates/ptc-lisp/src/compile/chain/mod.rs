@@ -29,7 +29,24 @@ const DEEPEST: usize = 2;
 
 /// Puts loops in the place of chains in a function and in those that are written in it.
 pub(super) fn rewrite(function: &mut FnNode) {
-    rewrite_at(function, 0);
+    if has_parts(function) {
+        rewrite_at(function, 0);
+    }
+}
+
+/// Whether there is anything in a function that could be in a chain.
+fn has_parts(function: &FnNode) -> bool {
+    fn has(node: &Node) -> bool {
+        let mut found = match &node.kind {
+            NodeKind::Builtin(id) => registry().get(*id).part().is_some_and(ChainPart::is_rewritten),
+            NodeKind::Fn(function) => has_parts(function),
+            NodeKind::Letfn(letfn) => letfn.functions.iter().any(|(_, function)| has_parts(function)),
+            _ => false,
+        };
+        node.each_part(&mut |part| found = found || has(part));
+        found
+    }
+    function.arities.iter().any(|arity| has(&arity.body))
 }
 
 fn rewrite_at(function: &mut FnNode, depth: usize) {

@@ -4,6 +4,7 @@ use crate::analyze::node::{ChainNode, ChainStep, Exit, Local, Node, NodeKind, Wh
 use crate::builtins::registry;
 use crate::code::{Const, Op, Reg};
 use crate::compile::{Builder, Result};
+use crate::span::Span;
 
 /// Jumps that are made before it is known where they go.
 #[derive(Default)]
@@ -23,10 +24,22 @@ impl Exits {
     }
 }
 
-/// A walk inside of the loop: where it begins again, and what ends its turns.
-struct Inner {
+/// A walk whose turns are being made.
+struct Turns<'a> {
+    walk: Reg,
+    item: Local,
+    /// Whether its items stay where they stand until they are needed.
+    stays: bool,
+    /// Where it is said to be.
+    span: Span,
+    /// The jump to where the first item is taken.
+    enter: usize,
+    /// Where a turn begins.
     head: u32,
+    /// What ends the turns of the walk around it.
     next: Vec<usize>,
+    /// What is done before an item is taken.
+    ahead: &'a [ChainStep],
 }
 
 impl Builder<'_> {
@@ -68,6 +81,7 @@ impl Builder<'_> {
     /// The loop itself; the registers of its walks.
     fn turns(&mut self, chain: &ChainNode) -> Result<Vec<Reg>> {
         let outer = self.span;
+        let walked = self.walked.len();
         let mut walks = vec![self.alloc(2)?];
         let (walk, item) = (walks[0], walks[0] + 1);
         self.assign(chain.item, item);
@@ -77,46 +91,85 @@ impl Builder<'_> {
         if chain.begun.is_none() {
             self.skim(chain, walk);
         }
-        let head = self.here();
         let mut exits = Exits::default();
-        self.steps(&chain.ahead, &mut exits)?;
-        self.emit(Op::Next { dst: item, walk });
-        exits.done.push(self.emit(Op::Jump { to: 0 }));
+        let mut turns = vec![self.enter(chain, (chain.item, walk), 0, &mut exits)];
         self.span = outer;
-        let mut inner: Vec<Inner> = Vec::new();
-        for step in &chain.steps {
-            let ChainStep::Each(item, coll) = step else {
-                if let ChainStep::Begin(begun, acc, value) = step {
-                    self.begin((*begun, *acc), value, &mut exits, |this| this.skim(chain, walk))?;
-                } else {
-                    self.step(step, &mut exits)?;
+        for (at, step) in chain.steps.iter().enumerate() {
+            self.bring_items(step);
+            match step {
+                ChainStep::Each(item, coll) => {
+                    let walk = self.alloc(2)?;
+                    walks.push(walk);
+                    self.expr(coll, walk + 1)?;
+                    self.span = coll.span;
+                    self.emit(Op::Walk { dst: walk, src: walk + 1 });
+                    self.assign(*item, walk + 1);
+                    turns.push(self.enter(chain, (*item, walk), at + 1, &mut exits));
+                    self.span = outer;
                 }
-                continue;
-            };
-            let walk = self.alloc(2)?;
-            walks.push(walk);
-            self.expr(coll, walk + 1)?;
-            self.span = coll.span;
-            self.emit(Op::Walk { dst: walk, src: walk + 1 });
-            self.assign(*item, walk + 1);
-            let head = self.here();
-            let mut ended = std::mem::take(&mut exits.next);
-            self.steps(&chain.ahead, &mut exits)?;
-            self.emit(Op::Next { dst: walk + 1, walk });
-            ended.push(self.emit(Op::Jump { to: 0 }));
-            inner.push(Inner { head, next: ended });
-            self.span = outer;
+                ChainStep::Begin(begun, acc, value) => {
+                    self.begin((*begun, *acc), value, &mut exits, |this| this.skim(chain, walk))?;
+                }
+                _ => self.step(step, &mut exits)?,
+            }
         }
         // The innermost walk first: its end is a turn of the one around it.
-        while let Some(walk) = inner.pop() {
-            exits.next.drain(..).for_each(|at| self.land(at));
-            self.emit(Op::Jump { to: walk.head });
-            exits.next = walk.next;
+        while let Some(turn) = turns.pop() {
+            self.turn(turn, &mut exits)?;
         }
-        exits.next.into_iter().for_each(|at| self.land(at));
-        self.emit(Op::Jump { to: head });
         exits.done.into_iter().for_each(|at| self.land(at));
+        self.walked.truncate(walked);
+        self.span = outer;
         Ok(walks)
+    }
+
+    /// Begins the turns of a walk, which are the steps from `at` on. Items are taken behind them: so each takes one jump.
+    fn enter<'a>(
+        &mut self,
+        chain: &'a ChainNode,
+        (item, walk): (Local, Reg),
+        at: usize,
+        exits: &mut Exits,
+    ) -> Turns<'a> {
+        let stays = chain.steps.get(at).is_some_and(|first| !needs(first, item));
+        if stays {
+            self.walked.push((item, walk));
+        }
+        let enter = self.emit(Op::Jump { to: 0 });
+        let next = std::mem::take(&mut exits.next);
+        Turns { walk, item, stays, span: self.span, enter, head: self.here(), next, ahead: &chain.ahead }
+    }
+
+    /// Takes the next item of a walk, for another turn.
+    fn turn(&mut self, turn: Turns<'_>, exits: &mut Exits) -> Result {
+        let Turns { walk, item, stays, span, enter, head, next, ahead } = turn;
+        self.walked.retain(|(local, _)| *local != item);
+        exits.next.drain(..).chain([enter]).for_each(|at| self.land(at));
+        self.span = span;
+        self.steps(ahead, exits)?;
+        let dst = walk + 1;
+        self.emit(if stays { Op::Advance { dst, walk } } else { Op::Take { dst, walk } });
+        self.emit(Op::Jump { to: head });
+        exits.next = next;
+        Ok(())
+    }
+
+    /// Puts those items into their registers that a step needs there.
+    fn bring_items(&mut self, step: &ChainStep) {
+        let mut walked = std::mem::take(&mut self.walked);
+        walked.retain(|(item, walk)| {
+            let is_needed = needs(step, *item);
+            if is_needed {
+                self.emit(Op::Item { dst: *walk + 1, walk: *walk });
+            }
+            !is_needed
+        });
+        self.walked = walked;
+    }
+
+    /// The walk at which an item is that is nowhere else.
+    pub(in crate::compile) fn walk_of(&self, item: Local) -> Option<Reg> {
+        self.walked.iter().find(|(local, _)| *local == item).map(|(_, walk)| *walk)
     }
 
     /// What the first item does; `more` is done once behind it.
@@ -140,8 +193,8 @@ impl Builder<'_> {
     /// Small integers at once, if all functions are builtins that natives know.
     fn skim(&mut self, chain: &ChainNode, walk: Reg) {
         let Some((acc, builtins)) = &chain.skim else { return };
-        // An item is added and the loop jumps back; without a first value it looks whether there was one.
-        let price = 2 + i64::from(chain.begun.is_some());
+        // An item is added; without a first value the loop looks whether there was one.
+        let price = 1 + i64::from(chain.begun.is_some());
         let mut plan: Vec<Const> = builtins.iter().map(|id| Const::Builtin(*id)).collect();
         plan.push(Const::Int(price));
         let plan = self.compiler.pool.constant(&Const::Vector(plan));
@@ -224,7 +277,9 @@ impl Builder<'_> {
 
     /// A register with the value of `node` that may be emptied.
     pub(in crate::compile) fn owned(&mut self, node: &Node) -> Result<Reg> {
-        if let NodeKind::Local(local, true) = node.kind {
+        if let NodeKind::Local(local, true) = node.kind
+            && self.walk_of(local).is_none()
+        {
             return Ok(self.register(local));
         }
         let register = self.alloc(1)?;
@@ -269,6 +324,51 @@ impl Builder<'_> {
                 };
                 Ok(vec![self.emit(Op::JumpIf { src, to: 0 })])
             }
+        }
+    }
+}
+
+/// Whether a step needs an item in its register: for more than its fields, and not only to hand it on.
+fn needs(step: &ChainStep, item: Local) -> bool {
+    let handed = |node: &Node| matches!(node.kind, NodeKind::Local(local, _) if local == item);
+    let uses = |node: &Node| !handed(node) && reads(node, item);
+    match step {
+        ChainStep::Tally(_, key) | ChainStep::Include(_, _, key) => uses(key),
+        ChainStep::Group(_, key, item) => uses(key) || uses(item),
+        ChainStep::Bind(_, Node { kind: NodeKind::Call(function, args), .. })
+            if let (NodeKind::Builtin(id), [_, pushed]) = (&function.kind, args.as_slice())
+                && registry().get(*id).name == "prim/push" =>
+        {
+            uses(pushed)
+        }
+        _ => {
+            let mut found = false;
+            step.each_part(&mut |part| found = found || reads(part, item));
+            found
+        }
+    }
+}
+
+/// Whether a node reads a local for more than what it has for a keyword.
+fn reads(node: &Node, item: Local) -> bool {
+    match &node.kind {
+        NodeKind::Local(local, _) => *local == item,
+        NodeKind::TakeSlot(local, key) => *local == item || reads(key, item),
+        NodeKind::Call(function, args) => {
+            let is_item = |node: &Node| matches!(node.kind, NodeKind::Local(local, _) if local == item);
+            let is_field = match (&function.kind, args.as_slice()) {
+                (NodeKind::Const(Const::Keyword(_)), [map]) => is_item(map),
+                (NodeKind::Builtin(id), [map, Node { kind: NodeKind::Const(Const::Keyword(_)), .. }]) => {
+                    is_item(map) && registry().get(*id).name == "clojure.core/get"
+                }
+                _ => false,
+            };
+            !is_field && (reads(function, item) || args.iter().any(|arg| reads(arg, item)))
+        }
+        _ => {
+            let mut found = false;
+            node.each_part(&mut |part| found = found || reads(part, item));
+            found
         }
     }
 }

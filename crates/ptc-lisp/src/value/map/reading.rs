@@ -47,6 +47,12 @@ impl Map {
         self.slots().get(*hint)
     }
 
+    /// The value at a slot, if the key there is seen to be this one at a glance.
+    #[inline(always)]
+    pub fn glance(&self, slot: usize, key: &Value) -> Option<&Value> {
+        if self.layout()?.is_at(slot, key) { self.slots().get(slot) } else { None }
+    }
+
     /// The entry of `key`, with the key as it is stored.
     pub fn get_entry(&self, key: &Value) -> Option<(&Value, &Value)> {
         let at = self.position(key)?;

@@ -1,0 +1,225 @@
+//! What loops over collections do with registers: taking items, looking into them, filling vectors and groups.
+//!
+//! These are functions of their own, so that the instruction loop has less to keep in the registers of the processor. What
+//! they do most often calls nothing, so that it needs no frame; whatever else there is to do is left to another function at
+//! the end. Walks are reached without asking whether they are borrowed: no instruction keeps a borrow.
+#![expect(unsafe_code, reason = "as in `window`")]
+
+use std::rc::Rc;
+
+use super::{Window, Word, read_words, write_words};
+use crate::code::Reg;
+use crate::machine::run::HINTS;
+use crate::value::{MAX_DEPTH, Text, Value};
+
+impl Window {
+    /// Puts the next item of a walk into a register. Whether there is one; nothing if a lazy sequence has to be realised first.
+    #[inline(never)]
+    pub fn next(mut self, dst: Reg, walk: Reg) -> Option<bool> {
+        let item = match self.get(walk) {
+            Value::Iter(items) => items.borrow_mut().next().ok()?,
+            _ => None,
+        };
+        let is_there = item.is_some();
+        if let Some(item) = item {
+            self.put(dst, item);
+        }
+        Some(is_there)
+    }
+
+    /// The same, but an item that stands in a vector stays there; the register gets [`Value::Unbound`].
+    #[inline(never)]
+    pub fn advance(self, dst: Reg, walk: Reg) -> Option<bool> {
+        if let Value::Iter(items) = self.get(walk)
+            // SAFETY: see above.
+            && let Some(is_there) = unsafe { &mut *items.as_ptr() }.advance()
+        {
+            return match self.get(dst) {
+                Value::Unbound => Some(is_there),
+                _ if is_there => self.unbind(dst),
+                _ => Some(false),
+            };
+        }
+        self.next(dst, walk)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unbind(mut self, dst: Reg) -> Option<bool> {
+        self.put(dst, Value::Unbound);
+        Some(true)
+    }
+
+    /// The item at which a walk over a vector is.
+    #[inline(always)]
+    fn here(&self, walk: Reg) -> Option<&Value> {
+        match (self.get(walk + 1), self.get(walk)) {
+            // SAFETY: see above; the walk owns the vector, which nobody changes while it has two owners or is walked.
+            (Value::Unbound, Value::Iter(items)) => unsafe { &*items.as_ptr() }.here(),
+            _ => None,
+        }
+    }
+
+    /// Puts the item at which a walk is into a register.
+    #[inline(never)]
+    pub fn item(mut self, dst: Reg, walk: Reg) {
+        match self.here(walk) {
+            Some(item) => {
+                let item = item.clone();
+                self.put(dst, item);
+            }
+            None => self.copy(dst, walk + 1),
+        }
+    }
+
+    /// Puts what a map has for a keyword into a register: tried first at the slot where rows that are alike had it. False if
+    /// that needs a closer look.
+    #[inline(never)]
+    pub fn look_up(self, dst: Reg, map: Reg, key: &Value, hint: &mut usize) -> bool {
+        if let Value::Map(row) = self.get(map)
+            && let Value::Kw(name) = key
+            && let Some(value) = row.field_at(*hint, *name)
+            && (value.is_plain() || value.is_short())
+        {
+            return self.store(dst, read_words(value));
+        }
+        self.search(dst, map, key, hint)
+    }
+
+    /// The same for the item at which a walk is.
+    #[inline(never)]
+    pub fn field(self, dst: Reg, walk: Reg, key: &Value, hint: &mut usize) -> bool {
+        if let Some(Value::Map(row)) = self.here(walk)
+            && let Value::Kw(name) = key
+            && let Some(value) = row.field_at(*hint, *name)
+            && (value.is_plain() || value.is_short())
+        {
+            return self.store(dst, read_words(value));
+        }
+        self.search_item(dst, walk, key, hint)
+    }
+
+    /// Puts a value that owns nothing into a register.
+    #[inline(always)]
+    fn store(self, dst: Reg, words: (Word, Word)) -> bool {
+        let register = self.at(dst);
+        let old = self.get(dst);
+        if old.is_plain() || old.is_short() {
+            // SAFETY: it points into the stack, and what was there owned nothing.
+            unsafe { write_words(register, words) };
+            true
+        } else {
+            self.overwrite(dst, words)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn overwrite(mut self, dst: Reg, words: (Word, Word)) -> bool {
+        self.put(dst, Value::Nil);
+        // SAFETY: as in `store`.
+        unsafe { write_words(self.at(dst), words) };
+        true
+    }
+
+    #[inline(never)]
+    fn search(mut self, dst: Reg, map: Reg, key: &Value, hint: &mut usize) -> bool {
+        let Value::Map(row) = self.get(map) else { return false };
+        let Some(value) = row.get_near(key, hint).cloned() else { return false };
+        self.put(dst, value);
+        true
+    }
+
+    #[inline(never)]
+    fn search_item(mut self, dst: Reg, walk: Reg, key: &Value, hint: &mut usize) -> bool {
+        let item = self.here(walk).unwrap_or_else(|| self.get(walk + 1));
+        let Value::Map(row) = item else { return false };
+        let Some(value) = row.get_near(key, hint).cloned() else { return false };
+        self.put(dst, value);
+        true
+    }
+
+    /// Calls the map in a register with the key behind it. False if that needs a closer look: for keys that are spelled
+    /// otherwise, and for those whose comparison is paid for.
+    #[inline(never)]
+    pub fn call_map(mut self, f: Reg, dst: Reg) -> bool {
+        let (Value::Map(map), key) = (self.get(f), self.get(f + 1)) else { return false };
+        let found = if is_glanced(key) { map.get(key).cloned() } else { None };
+        let Some(value) = found else { return false };
+        self.release(f);
+        self.release(f + 1);
+        self.put(dst, value);
+        true
+    }
+
+    /// Moves the value of a register to the end of the vector in another one. Not if that is no vector, is shared or has
+    /// no room, or if the value nests as deeply as values may.
+    #[inline(never)]
+    pub fn append(mut self, vec: Reg, item: Reg) -> bool {
+        if let Some((Value::Vec(body), item)) = self.two(vec, item)
+            && let Some(inner) = Rc::get_mut(body)
+            && inner.items.len() < inner.items.capacity()
+            && (item.is_scalar() || item.shape().depth < MAX_DEPTH)
+        {
+            inner.shape.include(item);
+            push_in_place(&mut inner.items, std::mem::take(item));
+            return true;
+        }
+        false
+    }
+
+    /// Moves the value of a register to the end of the vector that a map has for a key, which is looked for where it stood
+    /// last. False if that needs a closer look, or room.
+    #[inline(never)]
+    pub fn group(
+        mut self,
+        (map, key, item): (Reg, Reg, Reg),
+        hints: &mut [usize; HINTS],
+        place: usize,
+    ) -> bool {
+        if let Some((Value::Map(groups), item, key)) = self.apart(map, item, key)
+            && is_glanced(key)
+            && let hint = hints[hint(place, key)]
+            && groups.glance(hint, key).is_some()
+            && let Some(Value::Vec(body)) = groups.own_slot_at(hint)
+            && let Some(inner) = Rc::get_mut(body)
+            && inner.items.len() < inner.items.capacity()
+            && inner.shape.has(item)
+        {
+            push_in_place(&mut inner.items, std::mem::take(item));
+            return true;
+        }
+        false
+    }
+}
+
+/// Adds to a vector that has room for it.
+#[inline(always)]
+fn push_in_place(items: &mut Vec<Value>, item: Value) {
+    let count = items.len();
+    assert!(count < items.capacity());
+    // SAFETY: there is room behind the last item.
+    unsafe {
+        items.as_mut_ptr().add(count).write(item);
+        items.set_len(count + 1);
+    }
+}
+
+/// Whether a key can be told from others at a glance, which costs nothing.
+#[inline(always)]
+fn is_glanced(key: &Value) -> bool {
+    matches!(key, Value::Kw(_) | Value::Int(_) | Value::Str(Text::Short(_)))
+}
+
+/// Which of the hints remembers where a key stands; the same one is likely for the same key only.
+#[inline(always)]
+pub fn hint(place: usize, key: &Value) -> usize {
+    let bits = match key {
+        Value::Kw(name) => u64::from(name.0),
+        Value::Int(int) => *int as u64,
+        Value::Str(Text::Short(text)) => text.words().0,
+        _ => 0,
+    };
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    (place ^ (bits.wrapping_mul(SPREAD) >> 48) as usize) % HINTS
+}
