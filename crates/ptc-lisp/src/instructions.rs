@@ -272,7 +272,7 @@ macro_rules! instructions {
             64 Group { map: Reg as InOut, key: Reg as In, item: Reg as In } -> Next;
             /// `set` with `item`, which is empty afterwards; `dst = whether it is new there`
             65 Include { dst: Reg as OutPlain, set: Reg as InOut, item: Reg as In } -> Next;
-            /// add what comes of small integers through builtins to `acc`, and go on behind them (see `builtins/skim.rs`)
+            /// add what comes of plain numbers through builtins to `acc`, and go on behind them (see `builtins/skim.rs`)
             66 Skim { acc: Reg as InOut, walk: Reg as In, plan: u16 as Const } -> Next;
             /// `dst = the next item of the walk`, and take the jump that follows; at the end skip it
             67 Take { dst: Reg as InOut, walk: Reg as In } -> Count;
@@ -283,6 +283,8 @@ macro_rules! instructions {
             69 Item { dst: Reg as Out, walk: Reg as WalkRow } -> Next;
             /// `dst = (get item keyword)` of the item at which the walk is, with the keyword a constant
             70 Field { dst: Reg as Out, walk: Reg as WalkRow, key: u16 as Keyword } -> Next;
+            /// `map` with the item at which the walk is at the end of its vector for `key`, which is empty afterwards
+            71 GroupItem { map: Reg as InOut, key: Reg as In, walk: Reg as WalkRow } -> Next;
         }
     };
 }

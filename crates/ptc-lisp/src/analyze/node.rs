@@ -166,8 +166,8 @@ pub struct ChainNode {
     pub steps: Vec<ChainStep>,
     /// True once there was an item. If there is none, the calls say what that gives, for an empty vector.
     pub begun: Option<Local>,
-    /// The sum that small integers are added to at once, and the builtins that they go through.
-    pub skim: Option<(Local, Vec<BuiltinId>)>,
+    /// The sum that plain numbers are added to at once, and the keyword and the builtins that they go through.
+    pub skim: Option<(Local, Vec<Const>)>,
     /// What it gives.
     pub result: Node,
     /// The calls.

@@ -1,14 +1,16 @@
-//! Small integers through builtins: what the loop of a chain would do with them, without its instructions.
+//! Sums of plain numbers: what the loop of a chain would do with them, without its instructions.
 //!
-//! A chain all of whose functions are such builtins begins with `Op::Skim`. It goes on as long as items are small
-//! integers for which nothing is out of the ordinary, and costs what the instructions of the loop cost; the rest, from the
-//! first other item on, is the loop's. So it changes the time that a program takes and nothing else.
+//! A chain that adds up what a keyword finds in its items, and what such builtins make of it, begins with `Op::Skim`. It goes
+//! on as long as there are small integers or floats for which nothing is out of the ordinary, and costs what the instructions
+//! of the loop cost; the rest, from the first other item on, is the loop's. So it changes the time that a program takes and
+//! nothing else.
 
 use super::chain_part::ChainPart;
 use super::registry;
 use crate::heap::Heap;
+use crate::names::Name;
 use crate::signal::Res;
-use crate::value::{Items, Value};
+use crate::value::{Items, Value, prefetch};
 
 /// Items between two looks at the meters.
 const BLOCK: usize = 256;
@@ -86,28 +88,47 @@ fn keep(ints: &mut Vec<i64>, test: impl Fn(i64) -> bool) {
     ints.truncate(kept);
 }
 
-/// Adds up what is left of a walk, as far as it goes. The plan is a vector of the builtins, and how many instructions the
+/// Adds up what is left of a walk, as far as it goes. The plan is a vector of the functions, and how many instructions the
 /// loop has for an item that comes through them.
 #[inline(never)]
 pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value) -> Res<()> {
-    let (Value::Int(so_far), Value::Iter(walk), Value::Vec(plan)) = (&mut *sum, walk, plan) else {
-        return Ok(());
+    let (Value::Iter(walk), Value::Vec(plan)) = (walk, plan) else { return Ok(()) };
+    let Some((Value::Int(price), functions)) = plan.items.split_last() else { return Ok(()) };
+    let price = usize::try_from(*price).unwrap_or(0);
+    let (key, builtins) = match functions {
+        [Value::Kw(key), builtins @ ..] => (Some(*key), builtins),
+        builtins => (None, builtins),
     };
-    let Some((Value::Int(price), builtins)) = plan.items.split_last() else { return Ok(()) };
+    let walk = &mut walk.borrow_mut();
+    if builtins.is_empty() && !matches!(**walk, Items::Range(_)) {
+        return add_numbers(heap, sum, walk, key, price);
+    }
     let step = |value: &Value| match value {
         Value::Builtin(id) => registry().get(*id).part().and_then(IntStep::of),
         _ => None,
     };
-    let Some(steps) = builtins.iter().map(step).collect::<Option<Vec<IntStep>>>() else { return Ok(()) };
-    let price = usize::try_from(*price).unwrap_or(0);
-    let mut walk = walk.borrow_mut();
+    match (key, builtins.iter().map(step).collect::<Option<Vec<IntStep>>>()) {
+        (None, Some(steps)) => add_integers(heap, sum, walk, &steps, price),
+        _ => Ok(()),
+    }
+}
+
+/// Adds up small integers that go through some steps.
+fn add_integers(
+    heap: &mut Heap,
+    sum: &mut Value,
+    walk: &mut Items,
+    steps: &[IntStep],
+    price: usize,
+) -> Res<()> {
+    let Value::Int(so_far) = sum else { return Ok(()) };
     let mut ints = Vec::with_capacity(BLOCK);
     loop {
         ints.clear();
-        fill(&walk, &mut ints);
+        fill(walk, &mut ints);
         let taken = ints.len();
         let mut cost = TAKE * taken;
-        for step in &steps {
+        for step in steps {
             match through(*step, &mut ints) {
                 Some(more) => cost += more,
                 None => return Ok(()),
@@ -117,12 +138,59 @@ pub(crate) fn skim(heap: &mut Heap, sum: &mut Value, walk: &Value, plan: &Value)
             return Ok(());
         };
         *so_far = next;
-        pass(&mut walk, taken);
+        pass(walk, taken);
         heap.work(cost + price * ints.len())?;
         if taken < BLOCK {
             return Ok(());
         }
     }
+}
+
+/// Adds up the numbers in a vector, or those that its items have for a keyword.
+fn add_numbers(
+    heap: &mut Heap,
+    sum: &mut Value,
+    walk: &mut Items,
+    key: Option<Name>,
+    price: usize,
+) -> Res<()> {
+    let each = TAKE + usize::from(key.is_some()) + price;
+    loop {
+        let taken = add_block(sum, rest(walk), key);
+        pass(walk, taken);
+        heap.work(each * taken)?;
+        if taken < BLOCK {
+            return Ok(());
+        }
+    }
+}
+
+/// Adds up as many items as a block may have; how many it took.
+fn add_block(sum: &mut Value, items: &[Value], key: Option<Name>) -> usize {
+    let mut slot = 0;
+    let mut taken = 0;
+    let items = &items[..items.len().min(BLOCK)];
+    for (at, item) in items.iter().enumerate() {
+        items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
+        let number = match (key, item) {
+            (None, item) => item,
+            (Some(key), Value::Map(row)) => match row.field_near(key, &mut slot) {
+                Some(value) => value,
+                None => break,
+            },
+            _ => break,
+        };
+        *sum = match (&*sum, number) {
+            (Value::Float(a), Value::Float(b)) => Value::Float(a + b),
+            (Value::Int(a), Value::Int(b)) => match a.checked_add(*b) {
+                Some(sum) => Value::Int(sum),
+                None => break,
+            },
+            _ => break,
+        };
+        taken += 1;
+    }
+    taken
 }
 
 /// The next items, as long as they are small integers.
@@ -133,12 +201,20 @@ fn fill(walk: &Items, ints: &mut Vec<i64>) {
             ints.extend((0..count).map(|at| range.start.wrapping_add(range.step.wrapping_mul(at))));
             return;
         }
+        walk => rest(walk),
+    };
+    let int = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
+    ints.extend(items.iter().take(BLOCK).map_while(int));
+}
+
+/// The next items of a walk over a vector.
+fn rest(walk: &Items) -> &[Value] {
+    let items = match walk {
         Items::Slice(body, at) => body.items.get(*at..),
         Items::Part(body, at, end) => body.items.get(*at..*end),
         _ => None,
     };
-    let int = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
-    ints.extend(items.unwrap_or_default().iter().take(BLOCK).map_while(int));
+    items.unwrap_or_default()
 }
 
 /// Leaves the next items behind.

@@ -214,6 +214,7 @@ impl Machine {
             | Op::CountAbove { .. }
             | Op::Tally { .. }
             | Op::Group { .. }
+            | Op::GroupItem { .. }
             | Op::Include { .. }
             | Op::Pipe { .. }
             | Op::Fuse { .. } => Ok(Go::On),

@@ -379,17 +379,13 @@ impl Machine {
                         let not = !regs.get(src).truthy();
                         regs.put_bool(dst, not);
                     }
-                    Op::Lookup { dst, map, key } => {
-                        let place = pc.far(0) as usize / size_of::<Op>();
-                        let (key, hint) = (code.constant(key), &mut self.hints[place % HINTS]);
-                        if !regs.look_up(dst, map, key, hint) {
+                    Op::Lookup { dst, .. } => {
+                        if !regs.look_up(op, code, &mut self.hints) {
                             ask!(self.by_hand(*op), Some(dst));
                         }
                     }
-                    Op::Field { dst, walk, key } => {
-                        let place = pc.far(0) as usize / size_of::<Op>();
-                        let (key, hint) = (code.constant(key), &mut self.hints[place % HINTS]);
-                        if !regs.field(dst, walk, key, hint) {
+                    Op::Field { dst, .. } => {
+                        if !regs.field(op, code, &mut self.hints) {
                             ask!(self.by_hand(*op), Some(dst));
                         }
                     }
@@ -508,21 +504,15 @@ impl Machine {
                             ask!(self.look(), None);
                         }
                     }
-                    Op::Group { map, key, item }
-                        if regs.group(
-                            (map, key, item),
-                            &mut self.hints,
-                            pc.far(0) as usize / size_of::<Op>(),
-                        ) =>
-                    {
+                    Op::Group { .. } | Op::GroupItem { .. } if regs.group(op, &mut self.hints) => {
                         self.heap.allocated(PUSHED);
                         if self.heap.fresh_bytes >= self.census_at {
                             ask!(self.look(), None);
                         }
                     }
-                    Op::Tally { .. } | Op::Group { .. } | Op::Include { .. } => {
+                    Op::Tally { .. } | Op::Group { .. } | Op::GroupItem { .. } | Op::Include { .. } => {
                         self.heap.fuel_used = used!();
-                        let filled = self.fill(regs, *op, pc.far(0) as usize / size_of::<Op>());
+                        let filled = self.fill(regs, op);
                         until = pc.next().far(left(self.stop_at, self.heap.fuel_used));
                         match filled {
                             Ok(false) => {}

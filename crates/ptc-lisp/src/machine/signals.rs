@@ -149,7 +149,11 @@ impl Machine {
         let op = self.unit(frame.unit).unit.ops.get((frame.pc as usize).checked_sub(1)?)?;
         let is_inlined = matches!(
             op,
-            Op::TakeSlot { .. } | Op::Push { .. } | Op::Group { .. } | Op::Tally { .. } | Op::Include { .. }
+            Op::TakeSlot { .. }
+                | Op::Push { .. }
+                | Op::Group { .. }
+                | Op::GroupItem { .. }
+                | Op::Tally { .. } | Op::Include { .. }
         );
         if is_inlined { self.called_here() } else { None }
     }

@@ -13,18 +13,25 @@ impl Machine {
     ///
     /// What may have to be realised first, or does not fit, is found before anything is taken out of its register.
     #[inline(never)]
-    pub(super) fn fill(&mut self, mut regs: Window, op: Op, place: usize) -> Result<bool, Box<Signal>> {
-        match op {
+    pub(super) fn fill(&mut self, mut regs: Window, op: &Op) -> Result<bool, Box<Signal>> {
+        match *op {
             Op::Group { map, key, item } => {
-                let hint = &mut self.hints[hint(place, regs.get(key))];
+                let hint = &mut self.hints[hint(op, regs.get(key))];
                 let (mut table, mut own) = (regs.take(map), regs.take(item));
                 let done = gather::group(&mut self.heap, &mut table, regs.get(key), &mut own, hint);
                 regs.put(map, table);
                 regs.put(item, own);
                 self.filled(&mut regs, key, done)?;
             }
+            Op::GroupItem { map, key, walk } => {
+                let hint = &mut self.hints[hint(op, regs.get(key))];
+                let (mut table, mut own) = (regs.take(map), regs.item_at(walk).clone());
+                let done = gather::group(&mut self.heap, &mut table, regs.get(key), &mut own, hint);
+                regs.put(map, table);
+                self.filled(&mut regs, key, done)?;
+            }
             Op::Tally { map, key } => {
-                let hint = &mut self.hints[hint(place, regs.get(key))];
+                let hint = &mut self.hints[hint(op, regs.get(key))];
                 let mut table = regs.take(map);
                 let done = gather::tally(&mut self.heap, &mut table, regs.get(key), hint);
                 regs.put(map, table);

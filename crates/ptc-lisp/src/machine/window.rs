@@ -109,16 +109,6 @@ impl Window {
         (a != b).then(|| unsafe { (&mut *self.at(a), &mut *self.at(b)) })
     }
 
-    /// Three registers, two of them to be changed in place; nothing if two of them are the same.
-    #[inline(always)]
-    pub fn apart(&mut self, a: Reg, b: Reg, c: Reg) -> Option<(&mut Value, &mut Value, &Value)> {
-        if a == b || b == c || a == c {
-            return None;
-        }
-        // SAFETY: they point into the stack, to different values.
-        unsafe { Some((&mut *self.at(a), &mut *self.at(b), &*self.at(c))) }
-    }
-
     /// A register.
     #[inline(always)]
     pub fn get(&self, at: Reg) -> &Value {

@@ -113,7 +113,7 @@ impl Text {
     #[inline(always)]
     pub fn is(&self, other: &Text) -> bool {
         match (self, other) {
-            (Text::Short(a), Text::Short(b)) => a.words() == b.words(),
+            (Text::Short(a), Text::Short(b)) => a.len == b.len && a.bytes == b.bytes,
             (Text::Long(a), Text::Long(b)) => Rc::ptr_eq(a, b) || *a == *b,
             // A text is long only if it does not fit a short one.
             _ => false,

@@ -36,9 +36,9 @@ struct ChainBuilder {
     ahead: Vec<ChainStep>,
     steps: Vec<ChainStep>,
     begun: Option<Local>,
-    /// The builtins of all stages, if they can be skimmed.
-    skimmed: Option<Vec<BuiltinId>>,
-    skim: Option<(Local, Vec<BuiltinId>)>,
+    /// The functions of all stages, if they can be skimmed.
+    skimmed: Option<Vec<Const>>,
+    skim: Option<(Local, Vec<Const>)>,
     /// The item as the stages have changed it.
     item: Local,
     span: Span,
@@ -358,10 +358,19 @@ impl Rewriter {
     fn stage(&mut self, stage: Stage, making: &mut ChainBuilder) {
         let Stage { part, span, function, mut others } = stage;
         making.span = span;
-        let builtin = function.as_ref().and_then(Called::builtin);
-        let builtin = builtin.filter(|id| registry().get(*id).part().is_some_and(|of| is_skimmed(part, of)));
-        match (&mut making.skimmed, builtin) {
-            (Some(builtins), Some(id)) => builtins.push(id),
+        let through = match &function {
+            Some(Called::Builtin(id)) if registry().get(*id).part().is_some_and(|of| is_skimmed(part, of)) => {
+                Some(Const::Builtin(*id))
+            }
+            Some(Called::Const(Node { kind: NodeKind::Const(key @ Const::Keyword(_)), .. }))
+                if part == ChainPart::Map && making.skimmed.as_ref().is_some_and(Vec::is_empty) =>
+            {
+                Some(key.clone())
+            }
+            _ => None,
+        };
+        match (&mut making.skimmed, through) {
+            (Some(functions), Some(function)) => functions.push(function),
             (skimmed, _) => *skimmed = None,
         }
         match part {
@@ -604,7 +613,7 @@ impl Rewriter {
         }
         let is_sum = function.as_ref().and_then(Called::builtin).and_then(|id| registry().get(id).part());
         if is_sum == Some(ChainPart::Add) && part == ChainPart::Reduce {
-            making.skim = making.skimmed.take().map(|builtins| (acc, builtins));
+            making.skim = making.skimmed.take().map(|functions| (acc, functions));
         }
         let value = self.value(function, vec![making.local(acc), making.item()], making);
         let may_end = part != ChainPart::Apply && !never_reduces(&value);

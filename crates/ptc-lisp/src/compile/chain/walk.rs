@@ -190,12 +190,12 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Small integers at once, if all functions are builtins that natives know.
+    /// Plain numbers at once, if all functions are keywords and builtins that `skim` knows.
     fn skim(&mut self, chain: &ChainNode, walk: Reg) {
-        let Some((acc, builtins)) = &chain.skim else { return };
+        let Some((acc, through)) = &chain.skim else { return };
         // An item is added; without a first value the loop looks whether there was one.
         let price = 1 + i64::from(chain.begun.is_some());
-        let mut plan: Vec<Const> = builtins.iter().map(|id| Const::Builtin(*id)).collect();
+        let mut plan = through.clone();
         plan.push(Const::Int(price));
         let plan = self.compiler.pool.constant(&Const::Vector(plan));
         if let Ok(plan) = u16::try_from(plan) {
@@ -232,9 +232,17 @@ impl Builder<'_> {
             }
             ChainStep::Group(map, key, item) => {
                 let mark = self.next;
-                let key = self.owned(key)?;
-                let item = self.owned(item)?;
-                self.emit(Op::Group { map: self.register(*map), key, item });
+                let (map, key) = (self.register(*map), self.owned(key)?);
+                let walk = match item.kind {
+                    NodeKind::Local(local, _) => self.walk_of(local),
+                    _ => None,
+                };
+                if let Some(walk) = walk {
+                    self.emit(Op::GroupItem { map, key, walk });
+                } else {
+                    let item = self.owned(item)?;
+                    self.emit(Op::Group { map, key, item });
+                }
                 self.next = mark;
             }
             ChainStep::Include(new, set, item) => {

@@ -7,8 +7,8 @@
 
 use std::rc::Rc;
 
-use super::{Window, Word, read_words, write_words};
-use crate::code::Reg;
+use super::{CodePointer, Window, Word, read_words, write_words};
+use crate::code::{Op, Reg};
 use crate::machine::run::HINTS;
 use crate::value::{MAX_DEPTH, Text, Value};
 
@@ -72,31 +72,55 @@ impl Window {
         }
     }
 
+    /// The item at which a walk is.
+    #[inline(always)]
+    pub fn item_at(&self, walk: Reg) -> &Value {
+        self.here(walk).unwrap_or_else(|| self.get(walk + 1))
+    }
+
     /// Puts what a map has for a keyword into a register: tried first at the slot where rows that are alike had it. False if
     /// that needs a closer look.
     #[inline(never)]
-    pub fn look_up(self, dst: Reg, map: Reg, key: &Value, hint: &mut usize) -> bool {
+    pub fn look_up(self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+        let Op::Lookup { dst, map, key } = *op else { return false };
         if let Value::Map(row) = self.get(map)
-            && let Value::Kw(name) = key
-            && let Some(value) = row.field_at(*hint, *name)
+            && let Value::Kw(name) = code.constant(key)
+            && let Some(value) = row.field_at(hints[place(op)], *name)
             && (value.is_plain() || value.is_short())
         {
             return self.store(dst, read_words(value));
         }
-        self.search(dst, map, key, hint)
+        self.search(op, code, hints)
     }
 
     /// The same for the item at which a walk is.
     #[inline(never)]
-    pub fn field(self, dst: Reg, walk: Reg, key: &Value, hint: &mut usize) -> bool {
+    pub fn field(self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+        let Op::Field { dst, walk, key } = *op else { return false };
         if let Some(Value::Map(row)) = self.here(walk)
-            && let Value::Kw(name) = key
-            && let Some(value) = row.field_at(*hint, *name)
+            && let Value::Kw(name) = code.constant(key)
+            && let Some(value) = row.field_at(hints[place(op)], *name)
             && (value.is_plain() || value.is_short())
         {
             return self.store(dst, read_words(value));
         }
-        self.search_item(dst, walk, key, hint)
+        self.search(op, code, hints)
+    }
+
+    /// Does either with any map.
+    #[inline(never)]
+    fn search(mut self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+        let (dst, map, key) = match *op {
+            Op::Lookup { dst, map, key } => (dst, self.get(map), key),
+            Op::Field { dst, walk, key } => (dst, self.item_at(walk), key),
+            _ => return false,
+        };
+        let Value::Map(row) = map else { return false };
+        let Some(value) = row.get_near(code.constant(key), &mut hints[place(op)]).cloned() else {
+            return false;
+        };
+        self.put(dst, value);
+        true
     }
 
     /// Puts a value that owns nothing into a register.
@@ -119,23 +143,6 @@ impl Window {
         self.put(dst, Value::Nil);
         // SAFETY: as in `store`.
         unsafe { write_words(self.at(dst), words) };
-        true
-    }
-
-    #[inline(never)]
-    fn search(mut self, dst: Reg, map: Reg, key: &Value, hint: &mut usize) -> bool {
-        let Value::Map(row) = self.get(map) else { return false };
-        let Some(value) = row.get_near(key, hint).cloned() else { return false };
-        self.put(dst, value);
-        true
-    }
-
-    #[inline(never)]
-    fn search_item(mut self, dst: Reg, walk: Reg, key: &Value, hint: &mut usize) -> bool {
-        let item = self.here(walk).unwrap_or_else(|| self.get(walk + 1));
-        let Value::Map(row) = item else { return false };
-        let Some(value) = row.get_near(key, hint).cloned() else { return false };
-        self.put(dst, value);
         true
     }
 
@@ -168,28 +175,52 @@ impl Window {
         false
     }
 
-    /// Moves the value of a register to the end of the vector that a map has for a key, which is looked for where it stood
-    /// last. False if that needs a closer look, or room.
+    /// Adds an item to the vector that a map has for a key, which is looked for where it stood last. False if that needs a
+    /// closer look, or room.
     #[inline(never)]
-    pub fn group(
-        mut self,
-        (map, key, item): (Reg, Reg, Reg),
-        hints: &mut [usize; HINTS],
-        place: usize,
-    ) -> bool {
-        if let Some((Value::Map(groups), item, key)) = self.apart(map, item, key)
-            && is_glanced(key)
-            && let hint = hints[hint(place, key)]
-            && groups.glance(hint, key).is_some()
-            && let Some(Value::Vec(body)) = groups.own_slot_at(hint)
-            && let Some(inner) = Rc::get_mut(body)
-            && inner.items.len() < inner.items.capacity()
-            && inner.shape.has(item)
-        {
-            push_in_place(&mut inner.items, std::mem::take(item));
-            return true;
+    pub fn group(self, op: &Op, hints: &[usize; HINTS]) -> bool {
+        match *op {
+            Op::Group { map, key, item } if item != map && item != key => {
+                let mut registers = self;
+                // SAFETY: it points into the stack, to another value than those of the map and the key.
+                let item = unsafe { &mut *registers.at(item) };
+                let Some(group) = registers.group_of(op, (map, key), item, hints) else { return false };
+                push_in_place(group, std::mem::take(item));
+                true
+            }
+            Op::GroupItem { map, key, walk } if map != walk && map != walk + 1 => {
+                let mut registers = self;
+                let item = self.item_at(walk);
+                let Some(group) = registers.group_of(op, (map, key), item, hints) else { return false };
+                let item = match item {
+                    Value::Map(row) => Value::Map(row.clone()),
+                    item => item.clone(),
+                };
+                push_in_place(group, item);
+                true
+            }
+            _ => false,
         }
-        false
+    }
+
+    /// The vector for a key, if it has room for an item and is seen to be there at a glance.
+    #[inline(always)]
+    fn group_of(
+        &mut self,
+        op: &Op,
+        (map, key): (Reg, Reg),
+        item: &Value,
+        hints: &[usize; HINTS],
+    ) -> Option<&mut Vec<Value>> {
+        let (Value::Map(groups), key) = self.two(map, key)? else { return None };
+        if !is_glanced(key) {
+            return None;
+        }
+        let at = hints[hint(op, key)];
+        groups.glance(at, key)?;
+        let Some(Value::Vec(body)) = groups.own_slot_at(at) else { return None };
+        let inner = Rc::get_mut(body)?;
+        (inner.items.len() < inner.items.capacity() && inner.shape.has(item)).then_some(&mut inner.items)
     }
 }
 
@@ -211,15 +242,22 @@ fn is_glanced(key: &Value) -> bool {
     matches!(key, Value::Kw(_) | Value::Int(_) | Value::Str(Text::Short(_)))
 }
 
-/// Which of the hints remembers where a key stands; the same one is likely for the same key only.
+/// Which of the hints is that of an instruction.
 #[inline(always)]
-pub fn hint(place: usize, key: &Value) -> usize {
+fn place(op: &Op) -> usize {
+    std::ptr::from_ref(op).addr() / size_of::<Op>() % HINTS
+}
+
+/// Which of the hints remembers where a key stands that an instruction looks for; the same one is likely for the same key
+/// only.
+#[inline(always)]
+pub fn hint(op: &Op, key: &Value) -> usize {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let bits = match key {
         Value::Kw(name) => u64::from(name.0),
         Value::Int(int) => *int as u64,
         Value::Str(Text::Short(text)) => text.words().0,
         _ => 0,
     };
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    (place ^ (bits.wrapping_mul(SPREAD) >> 48) as usize) % HINTS
+    (place(op) ^ (bits.wrapping_mul(SPREAD) >> 48) as usize) % HINTS
 }

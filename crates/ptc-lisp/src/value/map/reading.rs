@@ -1,6 +1,7 @@
 //! Looking into a map.
 
 use super::Map;
+use crate::names::Name;
 use crate::value::Value;
 
 impl Map {
@@ -45,6 +46,15 @@ impl Map {
             *hint = layout.position(key)?;
         }
         self.slots().get(*hint)
+    }
+
+    /// The value of a keyword, tried first at the hint.
+    #[inline(always)]
+    pub fn field_near(&self, name: Name, hint: &mut usize) -> Option<&Value> {
+        match self.field_at(*hint, name) {
+            Some(value) => Some(value),
+            None => self.get_near(&Value::Kw(name), hint),
+        }
     }
 
     /// The value at a slot, if the key there is seen to be this one at a glance.
