@@ -107,7 +107,7 @@ pub(crate) fn append(vector: &mut Value, item: Value) -> Res<()> {
 }
 
 /// Counts a key, which is likely to stand where the hint says.
-pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value, hint: &mut usize) -> Res<()> {
+pub(crate) fn tally(heap: &mut Heap, counts: &mut Value, key: &Value, hint: &mut u16) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(counts) = counts else { return illegal("counts are not in a map") };
     let at = position(counts, key, hint);
@@ -126,7 +126,7 @@ pub(crate) fn group(
     groups: &mut Value,
     key: &Value,
     item: &mut Value,
-    hint: &mut usize,
+    hint: &mut u16,
 ) -> Res<()> {
     heap.realised(key)?;
     let Value::Map(groups) = groups else { return illegal("groups are not in a map") };
@@ -158,12 +158,14 @@ pub(crate) fn group(
 }
 
 /// Where a key stands, likely at the hint.
-fn position(table: &Map, key: &Value, hint: &mut usize) -> Option<usize> {
-    if !matches!(key, Value::Str(Text::Long(_))) && table.glance(*hint, key).is_some() {
-        return Some(*hint);
+fn position(table: &Map, key: &Value, hint: &mut u16) -> Option<usize> {
+    let near = usize::from(*hint);
+    if !matches!(key, Value::Str(Text::Long(_))) && table.glance(near, key).is_some() {
+        return Some(near);
     }
-    *hint = table.position(key)?;
-    Some(*hint)
+    let at = table.position(key)?;
+    *hint = u16::try_from(at).unwrap_or(0);
+    Some(at)
 }
 
 /// Adds an item to a set; whether it was not there.

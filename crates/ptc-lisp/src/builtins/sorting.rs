@@ -6,13 +6,14 @@
 use std::cmp::Ordering;
 
 use super::eager::item_shape;
+use super::lookup::get_or;
 use super::{Builtin, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::{Res, illegal};
-use crate::value::Value;
 use crate::value::order::{compare, compare_numbers};
+use crate::value::{Shape, Value, prefetch};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),
@@ -29,6 +30,13 @@ pub(super) static TABLE: &[Builtin] = &[
         "[columns items]",
         sort_by_columns,
         "Items in the order of several keys each, all first keys in the first column.",
+        &[],
+    ),
+    native(
+        "prim/sort-by-fields",
+        "[cmp keys items]",
+        sort_by_fields,
+        "Items in the order of what keywords find in them, by a comparator that is built in if there is one keyword.",
         &[],
     ),
     native(
@@ -191,15 +199,60 @@ fn sort_by_columns(heap: &mut Heap, args: &mut [Value]) -> Res {
     if columns.iter().any(|column| column.len() != items.len()) {
         return illegal("every item needs one key of each");
     }
+    let shape = item_shape(&args[1]);
+    in_columns(heap, &columns, items, shape)
+}
+
+fn in_columns(heap: &mut Heap, columns: &[Vec<Value>], items: Vec<Value>, shape: Shape) -> Res {
     charge(heap, items.len())?;
     heap.reserve_values(items.len() * 2 * columns.len())?;
-    let shape = item_shape(&args[1]);
-    if let Some(positions) = sort_keys::order(&columns, KnownComparator::Natural) {
+    if let Some(positions) = sort_keys::order(columns, KnownComparator::Natural) {
         return Ok(Value::seq_from(picked(items, &positions), shape));
     }
     let key = |at: usize| Value::vector(columns.iter().map(|column| column[at].clone()).collect());
     let keys = (0..items.len()).map(key).collect::<Vec<_>>();
     Ok(Value::seq_from(compared(heap, &keys, items, KnownComparator::Natural)?, shape))
+}
+
+/// The same with what a keyword finds in each item, or several of them do, as keys.
+fn sort_by_fields(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let order = match &args[0] {
+        Value::Nil => KnownComparator::Natural,
+        comparator => known(comparator).unwrap_or(KnownComparator::Natural),
+    };
+    let shape = item_shape(&args[2]);
+    let keys = heap.collect(&args[1])?;
+    let items = heap.collect(&args[2])?;
+    heap.reserve_values(items.len() * keys.len())?;
+    let columns = keys.iter().map(|key| column(heap, &items, key)).collect::<Res<Vec<_>>>()?;
+    match <[Vec<Value>; 1]>::try_from(columns) {
+        Ok([keys]) => {
+            charge(heap, items.len())?;
+            Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
+        }
+        Err(columns) => in_columns(heap, &columns, items, shape),
+    }
+}
+
+/// What a keyword finds in each item.
+fn column(heap: &mut Heap, items: &[Value], key: &Value) -> Res<Vec<Value>> {
+    heap.work(items.len())?;
+    let mut slot = 0;
+    let mut found = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
+        let value = match (item, key) {
+            (Value::Map(row), Value::Kw(name)) => row.field_near(*name, &mut slot).cloned(),
+            _ => None,
+        };
+        let value = match value {
+            Some(value) => value,
+            None => get_or(heap, item, key, &Value::Nil)?,
+        };
+        heap.realised(&value)?;
+        found.push(value);
+    }
+    Ok(found)
 }
 
 /// A stable merge sort that ends at the first pair without an order.

@@ -98,7 +98,10 @@ impl Compiler {
             builder.siblings = siblings;
             builder.tail(&arity.body)?;
             let Builder { mut ops, spans, registers, .. } = builder;
-            settle(&mut ops, ArityBody { start: 0, params, registers }, &self.pool.consts);
+            // The program itself has no caller whose registers lie below.
+            if !top_level {
+                settle(&mut ops, ArityBody { start: 0, params, registers }, &self.pool.consts);
+            }
             self.unit.funcs[usize::from(at)].needs_self |= ops.iter().any(Op::looks_at_self);
             let entry = self.append(ops, spans)?;
             let arity = Arity { params: arity.params, variadic: arity.variadic, registers, entry };

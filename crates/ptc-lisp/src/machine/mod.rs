@@ -191,8 +191,8 @@ pub struct Machine {
     pub(crate) census_at: usize,
     /// Whether the native that runs now has asked for a census before.
     pub(crate) reclaimed: bool,
-    /// Slots at which keywords were found last, by place in code: see [`Map::get_near`](crate::value::Map::get_near).
-    pub(crate) hints: [usize; run::HINTS],
+    /// Slots at which keys were found last.
+    pub(crate) hints: window::walks::Hints,
     /// What outlives a program besides definitions.
     pub(crate) lasting: memory::Lasting,
     /// Whether arithmetic has met something that is counted, which code does not expect: see `residue.rs`.
@@ -240,7 +240,7 @@ impl Machine {
             stop_at: 0,
             census_at,
             reclaimed: false,
-            hints: [0; run::HINTS],
+            hints: window::walks::Hints::default(),
             lasting: memory::Lasting::default(),
             large: false,
             #[cfg(debug_assertions)]

@@ -18,9 +18,6 @@ use crate::heap::METERED;
 use crate::signal::Signal;
 use crate::value::{Value, ledger};
 
-/// How many places in code are remembered at which keywords were looked up.
-pub(super) const HINTS: usize = 64;
-
 /// What the loop does after an instruction.
 pub(super) enum Go {
     /// The next instruction.
@@ -504,7 +501,7 @@ impl Machine {
                             ask!(self.look(), None);
                         }
                     }
-                    Op::Group { .. } | Op::GroupItem { .. } if regs.group(op, &mut self.hints) => {
+                    Op::Group { .. } | Op::GroupItem { .. } if regs.group(op, &self.hints) => {
                         self.heap.allocated(PUSHED);
                         if self.heap.fresh_bytes >= self.census_at {
                             ask!(self.look(), None);

@@ -2,7 +2,6 @@
 
 use super::Machine;
 use super::window::Window;
-use super::window::walks::hint;
 use crate::builtins::gather;
 use crate::code::{Op, Reg};
 use crate::signal::{Res, Signal};
@@ -16,7 +15,7 @@ impl Machine {
     pub(super) fn fill(&mut self, mut regs: Window, op: &Op) -> Result<bool, Box<Signal>> {
         match *op {
             Op::Group { map, key, item } => {
-                let hint = &mut self.hints[hint(op, regs.get(key))];
+                let hint = self.hints.of_key(op, regs.get(key));
                 let (mut table, mut own) = (regs.take(map), regs.take(item));
                 let done = gather::group(&mut self.heap, &mut table, regs.get(key), &mut own, hint);
                 regs.put(map, table);
@@ -24,14 +23,14 @@ impl Machine {
                 self.filled(&mut regs, key, done)?;
             }
             Op::GroupItem { map, key, walk } => {
-                let hint = &mut self.hints[hint(op, regs.get(key))];
+                let hint = self.hints.of_key(op, regs.get(key));
                 let (mut table, mut own) = (regs.take(map), regs.item_at(walk).clone());
                 let done = gather::group(&mut self.heap, &mut table, regs.get(key), &mut own, hint);
                 regs.put(map, table);
                 self.filled(&mut regs, key, done)?;
             }
             Op::Tally { map, key } => {
-                let hint = &mut self.hints[hint(op, regs.get(key))];
+                let hint = self.hints.of_key(op, regs.get(key));
                 let mut table = regs.take(map);
                 let done = gather::tally(&mut self.heap, &mut table, regs.get(key), hint);
                 regs.put(map, table);

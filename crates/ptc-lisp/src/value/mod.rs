@@ -173,8 +173,9 @@ impl Shape {
         }
     }
 
-    #[inline]
-    fn covers(self, child: Shape) -> bool {
+    /// Whether a container of this shape has the same one with a child of that one.
+    #[inline(always)]
+    pub fn covers(self, child: Shape) -> bool {
         child.depth < self.depth && (self.lazy || !child.lazy)
     }
 

@@ -39,6 +39,8 @@ struct ChainBuilder {
     /// The functions of all stages, if they can be skimmed.
     skimmed: Option<Vec<Const>>,
     skim: Option<(Local, Vec<Const>)>,
+    /// What is walked.
+    source: Local,
     /// The item as the stages have changed it.
     item: Local,
     span: Span,
@@ -151,6 +153,7 @@ impl Rewriter {
             begun: None,
             skimmed: Some(Vec::new()),
             skim: None,
+            source: 0,
             item: 0,
             span,
         };
@@ -173,7 +176,7 @@ impl Rewriter {
             calls = Node::new(NodeKind::Call(function.into(), args), span);
         }
         let item = self.fresh();
-        making.item = item;
+        (making.source, making.item) = (walked, item);
         let mut stages = stages.into_iter();
         let end = stages.next();
         for stage in stages.rev() {
@@ -466,6 +469,9 @@ impl Rewriter {
                 Node::nil(span)
             }
             ChainPart::SortBy => match function {
+                Some(function) if let Some(keys) = fields(&function, others.len()) => {
+                    self.sort_by_fields(keys, others.pop(), making)
+                }
                 Some(Called::Juxt(functions)) if others.is_empty() && (2..=3).contains(&functions.len()) => {
                     self.sort_by_columns(functions, making)
                 }
@@ -518,6 +524,19 @@ impl Rewriter {
                 making.call("prim/sort-by-keys-known", args)
             }
         }
+    }
+
+    /// Keys that keywords find need no loop: the items are collected, or are those of the source.
+    fn sort_by_fields(
+        &mut self,
+        keys: Vec<Const>,
+        comparator: Option<Node>,
+        making: &mut ChainBuilder,
+    ) -> Node {
+        let items = if making.steps.is_empty() { making.source } else { self.collect(making) };
+        let keys = making.node(NodeKind::Const(Const::Vector(keys)));
+        let comparator = comparator.unwrap_or_else(|| Node::nil(making.span));
+        making.call("prim/sort-by-fields", vec![comparator, keys, making.local(items)])
     }
 
     /// The same for several keys of each.
@@ -657,6 +676,20 @@ impl Rewriter {
         let add = if is_vector { "prim/push" } else { "clojure.core/conj" };
         making.bind(out, making.call(add, vec![making.local(out), making.item()]));
         making.local(out)
+    }
+}
+
+/// The keywords that a function of a sort looks up; several ones are compared as vectors are, by no comparator.
+fn fields(function: &Called, comparators: usize) -> Option<Vec<Const>> {
+    let field = |function: &Called| match function {
+        Called::Const(Node { kind: NodeKind::Const(key @ Const::Keyword(_)), .. }) => Some(key.clone()),
+        _ => None,
+    };
+    match function {
+        Called::Juxt(functions) if comparators == 0 && (2..=3).contains(&functions.len()) => {
+            functions.iter().map(field).collect()
+        }
+        function => field(function).map(|key| vec![key]),
     }
 }
 

@@ -36,17 +36,22 @@ pub(super) fn rewrite(function: &mut FnNode) {
 
 /// Whether there is anything in a function that could be in a chain.
 fn has_parts(function: &FnNode) -> bool {
-    fn has(node: &Node) -> bool {
-        let mut found = match &node.kind {
-            NodeKind::Builtin(id) => registry().get(*id).part().is_some_and(ChainPart::is_rewritten),
-            NodeKind::Fn(function) => has_parts(function),
-            NodeKind::Letfn(letfn) => letfn.functions.iter().any(|(_, function)| has_parts(function)),
-            _ => false,
-        };
-        node.each_part(&mut |part| found = found || has(part));
-        found
+    function.arities.iter().any(|arity| is_or_has_part(&arity.body))
+}
+
+fn is_or_has_part(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Builtin(id) => registry().get(*id).part().is_some_and(ChainPart::is_rewritten),
+        NodeKind::Const(_) | NodeKind::Local(..) | NodeKind::Global(_) | NodeKind::Data(_) => false,
+        NodeKind::Call(function, args) => is_or_has_part(function) || args.iter().any(is_or_has_part),
+        NodeKind::Fn(function) => has_parts(function),
+        NodeKind::Letfn(letfn) if letfn.functions.iter().any(|(_, function)| has_parts(function)) => true,
+        _ => {
+            let mut found = false;
+            node.each_part(&mut |part| found = found || is_or_has_part(part));
+            found
+        }
     }
-    function.arities.iter().any(|arity| has(&arity.body))
 }
 
 fn rewrite_at(function: &mut FnNode, depth: usize) {

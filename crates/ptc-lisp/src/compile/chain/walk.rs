@@ -53,7 +53,7 @@ impl Builder<'_> {
             to_calls.push(self.emit(Op::Jump { to: 0 }));
         }
         self.bindings(&chain.state)?;
-        let walks = self.turns(chain)?;
+        let walks = if chain.steps.is_empty() { Vec::new() } else { self.turns(chain)? };
         if let Some(begun) = chain.begun {
             // Without an item the calls say what that gives.
             let some = self.emit(Op::JumpIf { src: self.register(begun), to: 0 });
@@ -65,7 +65,8 @@ impl Builder<'_> {
         self.expr(&chain.result, dst)?;
         // What is left behind would be a second owner of what it holds.
         let functions = chain.before.iter().filter(|(local, _)| *local != chain.source);
-        let held = functions.map(|(local, _)| *local).chain([chain.item]).map(|local| self.register(local));
+        let item = (!chain.steps.is_empty()).then_some(chain.item);
+        let held = functions.map(|(local, _)| *local).chain(item).map(|local| self.register(local));
         for dst in held.chain(walks).collect::<Vec<_>>() {
             self.emit(Op::Nil { dst });
         }

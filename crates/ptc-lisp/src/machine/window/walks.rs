@@ -9,8 +9,7 @@ use std::rc::Rc;
 
 use super::{CodePointer, Window, Word, read_words, write_words};
 use crate::code::{Op, Reg};
-use crate::machine::run::HINTS;
-use crate::value::{MAX_DEPTH, Text, Value};
+use crate::value::{MAX_DEPTH, Shape, Text, Value};
 
 impl Window {
     /// Puts the next item of a walk into a register. Whether there is one; nothing if a lazy sequence has to be realised first.
@@ -81,11 +80,11 @@ impl Window {
     /// Puts what a map has for a keyword into a register: tried first at the slot where rows that are alike had it. False if
     /// that needs a closer look.
     #[inline(never)]
-    pub fn look_up(self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+    pub fn look_up(self, op: &Op, code: CodePointer, hints: &mut Hints) -> bool {
         let Op::Lookup { dst, map, key } = *op else { return false };
         if let Value::Map(row) = self.get(map)
             && let Value::Kw(name) = code.constant(key)
-            && let Some(value) = row.field_at(hints[place(op)], *name)
+            && let Some(value) = row.field_at(hints.fields[place(op)].into(), *name)
             && (value.is_plain() || value.is_short())
         {
             return self.store(dst, read_words(value));
@@ -95,11 +94,11 @@ impl Window {
 
     /// The same for the item at which a walk is.
     #[inline(never)]
-    pub fn field(self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+    pub fn field(self, op: &Op, code: CodePointer, hints: &mut Hints) -> bool {
         let Op::Field { dst, walk, key } = *op else { return false };
         if let Some(Value::Map(row)) = self.here(walk)
             && let Value::Kw(name) = code.constant(key)
-            && let Some(value) = row.field_at(hints[place(op)], *name)
+            && let Some(value) = row.field_at(hints.fields[place(op)].into(), *name)
             && (value.is_plain() || value.is_short())
         {
             return self.store(dst, read_words(value));
@@ -109,16 +108,16 @@ impl Window {
 
     /// Does either with any map.
     #[inline(never)]
-    fn search(mut self, op: &Op, code: CodePointer, hints: &mut [usize; HINTS]) -> bool {
+    fn search(mut self, op: &Op, code: CodePointer, hints: &mut Hints) -> bool {
         let (dst, map, key) = match *op {
             Op::Lookup { dst, map, key } => (dst, self.get(map), key),
             Op::Field { dst, walk, key } => (dst, self.item_at(walk), key),
             _ => return false,
         };
         let Value::Map(row) = map else { return false };
-        let Some(value) = row.get_near(code.constant(key), &mut hints[place(op)]).cloned() else {
-            return false;
-        };
+        let Some(at) = row.position(code.constant(key)) else { return false };
+        hints.fields[place(op)] = u16::try_from(at).unwrap_or(0);
+        let Some(value) = row.slots().get(at).cloned() else { return false };
         self.put(dst, value);
         true
     }
@@ -178,25 +177,21 @@ impl Window {
     /// Adds an item to the vector that a map has for a key, which is looked for where it stood last. False if that needs a
     /// closer look, or room.
     #[inline(never)]
-    pub fn group(self, op: &Op, hints: &[usize; HINTS]) -> bool {
+    pub fn group(self, op: &Op, hints: &Hints) -> bool {
         match *op {
             Op::Group { map, key, item } if item != map && item != key => {
                 let mut registers = self;
-                // SAFETY: it points into the stack, to another value than those of the map and the key.
-                let item = unsafe { &mut *registers.at(item) };
-                let Some(group) = registers.group_of(op, (map, key), item, hints) else { return false };
-                push_in_place(group, std::mem::take(item));
+                let shape = self.get(item).shape();
+                let mut from = self;
+                let Some(group) = registers.group_of(op, (map, key), shape, hints) else { return false };
+                push_in_place(group, from.take(item));
                 true
             }
             Op::GroupItem { map, key, walk } if map != walk && map != walk + 1 => {
                 let mut registers = self;
-                let item = self.item_at(walk);
-                let Some(group) = registers.group_of(op, (map, key), item, hints) else { return false };
-                let item = match item {
-                    Value::Map(row) => Value::Map(row.clone()),
-                    item => item.clone(),
-                };
-                push_in_place(group, item);
+                let Value::Map(row) = self.item_at(walk) else { return false };
+                let Some(group) = registers.group_of(op, (map, key), row.shape(), hints) else { return false };
+                push_in_place(group, Value::Map(row.clone()));
                 true
             }
             _ => false,
@@ -209,18 +204,18 @@ impl Window {
         &mut self,
         op: &Op,
         (map, key): (Reg, Reg),
-        item: &Value,
-        hints: &[usize; HINTS],
+        item: Shape,
+        hints: &Hints,
     ) -> Option<&mut Vec<Value>> {
         let (Value::Map(groups), key) = self.two(map, key)? else { return None };
         if !is_glanced(key) {
             return None;
         }
-        let at = hints[hint(op, key)];
+        let at = hints.keys[key_place(op, key)].into();
         groups.glance(at, key)?;
         let Some(Value::Vec(body)) = groups.own_slot_at(at) else { return None };
         let inner = Rc::get_mut(body)?;
-        (inner.items.len() < inner.items.capacity() && inner.shape.has(item)).then_some(&mut inner.items)
+        (inner.items.len() < inner.items.capacity() && inner.shape.covers(item)).then_some(&mut inner.items)
     }
 }
 
@@ -242,16 +237,44 @@ fn is_glanced(key: &Value) -> bool {
     matches!(key, Value::Kw(_) | Value::Int(_) | Value::Str(Text::Short(_)))
 }
 
+/// How many places in code are remembered at which keywords are looked up.
+const FIELDS: usize = 64;
+
+/// How many keys of groups are remembered.
+const KEYS: usize = 256;
+
+/// Slots at which keys were found last. Whoever follows one looks at the key that is there, so any number may be in it.
+#[derive(Debug)]
+pub(crate) struct Hints {
+    /// By place in code.
+    fields: [u16; FIELDS],
+    /// By place in code and key.
+    keys: [u16; KEYS],
+}
+
+impl Default for Hints {
+    fn default() -> Hints {
+        Hints { fields: [0; FIELDS], keys: [0; KEYS] }
+    }
+}
+
+impl Hints {
+    /// Where an instruction has found a key last.
+    pub fn of_key(&mut self, op: &Op, key: &Value) -> &mut u16 {
+        &mut self.keys[key_place(op, key)]
+    }
+}
+
 /// Which of the hints is that of an instruction.
 #[inline(always)]
 fn place(op: &Op) -> usize {
-    std::ptr::from_ref(op).addr() / size_of::<Op>() % HINTS
+    std::ptr::from_ref(op).addr() / size_of::<Op>() % FIELDS
 }
 
 /// Which of the hints remembers where a key stands that an instruction looks for; the same one is likely for the same key
 /// only.
 #[inline(always)]
-pub fn hint(op: &Op, key: &Value) -> usize {
+fn key_place(op: &Op, key: &Value) -> usize {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let bits = match key {
         Value::Kw(name) => u64::from(name.0),
@@ -259,5 +282,6 @@ pub fn hint(op: &Op, key: &Value) -> usize {
         Value::Str(Text::Short(text)) => text.words().0,
         _ => 0,
     };
-    (place(op) ^ (bits.wrapping_mul(SPREAD) >> 48) as usize) % HINTS
+    let place = std::ptr::from_ref(op).addr() / size_of::<Op>();
+    (place ^ (bits.wrapping_mul(SPREAD) >> 48) as usize) % KEYS
 }
