@@ -173,7 +173,6 @@ impl ChainPart {
             | ChainPart::Drop
             | ChainPart::DropWhile
             | ChainPart::Take
-            | ChainPart::Apply
             | ChainPart::Count
             | ChainPart::Empty
             | ChainPart::First

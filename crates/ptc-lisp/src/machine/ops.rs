@@ -71,13 +71,15 @@ impl Machine {
                 self.put_result(base, dst, found)
             }
             // The loop does these, but for what has to be realised first.
-            Op::Next { walk, .. } | Op::Take { walk, .. } | Op::Advance { walk, .. } => match self.at(base, walk) {
-                Value::Iter(items) => match items.borrow_mut().next() {
-                    Err(lazy) => Err(Signal::Force(lazy).into()),
-                    Ok(_) => Ok(Go::On),
-                },
-                _ => Ok(Go::On),
-            },
+            Op::Next { walk, .. } | Op::Take { walk, .. } | Op::Advance { walk, .. } => {
+                match self.at(base, walk) {
+                    Value::Iter(items) => match items.borrow_mut().next() {
+                        Err(lazy) => Err(Signal::Force(lazy).into()),
+                        Ok(_) => Ok(Go::On),
+                    },
+                    _ => Ok(Go::On),
+                }
+            }
             Op::Field { dst, walk, key } => {
                 let item = self.item(base, walk);
                 let found = get_or(&mut self.heap, &item, &unit.consts[usize::from(key)], &Value::Nil);

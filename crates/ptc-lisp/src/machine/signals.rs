@@ -153,7 +153,8 @@ impl Machine {
                 | Op::Push { .. }
                 | Op::Group { .. }
                 | Op::GroupItem { .. }
-                | Op::Tally { .. } | Op::Include { .. }
+                | Op::Tally { .. }
+                | Op::Include { .. }
         );
         if is_inlined { self.called_here() } else { None }
     }

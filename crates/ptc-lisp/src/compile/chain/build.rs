@@ -362,7 +362,9 @@ impl Rewriter {
         let Stage { part, span, function, mut others } = stage;
         making.span = span;
         let through = match &function {
-            Some(Called::Builtin(id)) if registry().get(*id).part().is_some_and(|of| is_skimmed(part, of)) => {
+            Some(Called::Builtin(id))
+                if registry().get(*id).part().is_some_and(|of| is_skimmed(part, of)) =>
+            {
                 Some(Const::Builtin(*id))
             }
             Some(Called::Const(Node { kind: NodeKind::Const(key @ Const::Keyword(_)), .. }))
@@ -631,7 +633,7 @@ impl Rewriter {
             making.begun = Some(begun);
         }
         let is_sum = function.as_ref().and_then(Called::builtin).and_then(|id| registry().get(id).part());
-        if is_sum == Some(ChainPart::Add) && part == ChainPart::Reduce {
+        if is_sum == Some(ChainPart::Add) && matches!(part, ChainPart::Reduce | ChainPart::Apply) {
             making.skim = making.skimmed.take().map(|functions| (acc, functions));
         }
         let value = self.value(function, vec![making.local(acc), making.item()], making);

@@ -177,3 +177,26 @@ fn a_row_does_not_cost_more_than_its_neighbours() {
         assert!(bad as f64 <= 1.1 * good as f64, "{program}: {good} and {bad}");
     }
 }
+
+#[test]
+fn numbers_that_are_added_at_once_cost_what_the_loop_costs() {
+    let cases = [
+        ("(reduce + xs)", "(reduce (fn [a x] (+ a x)) xs)"),
+        ("(reduce + 0.5 xs)", "(reduce (fn [a x] (+ a x)) 0.5 xs)"),
+        ("(reduce + (map :n rows))", "(reduce + (map (fn [x] (:n x)) rows))"),
+        ("(reduce + 0 (map :n rows))", "(reduce + 0 (map (fn [x] (:n x)) rows))"),
+        (
+            "(reduce + (map inc (filter odd? xs)))",
+            "(reduce + (map (fn [x] (inc x)) (filter (fn [x] (odd? x)) xs)))",
+        ),
+    ];
+    for (at_once, one_by_one) in cases {
+        let fuel = |program: &str, count: usize| {
+            let data = format!("(def xs (vec (range {count}))) (def rows (mapv (fn [n] {{:n n}}) xs))");
+            run(&data, program)
+        };
+        assert_eq!(fuel(at_once, 900).0, fuel(one_by_one, 900).0, "{at_once}");
+        let for_more = |program: &str| fuel(program, 900).1 - fuel(program, 300).1;
+        assert_eq!(for_more(at_once), for_more(one_by_one), "{at_once}");
+    }
+}

@@ -190,7 +190,9 @@ impl Window {
             Op::GroupItem { map, key, walk } if map != walk && map != walk + 1 => {
                 let mut registers = self;
                 let Value::Map(row) = self.item_at(walk) else { return false };
-                let Some(group) = registers.group_of(op, (map, key), row.shape(), hints) else { return false };
+                let Some(group) = registers.group_of(op, (map, key), row.shape(), hints) else {
+                    return false;
+                };
                 push_in_place(group, Value::Map(row.clone()));
                 true
             }
