@@ -215,7 +215,11 @@ impl Window {
     /// Makes sure that a register holds nothing that is counted.
     #[inline(always)]
     pub fn release(&mut self, at: Reg) {
-        self.emptied(at);
+        // SAFETY: it points into the stack, to a value.
+        let value = unsafe { &mut *self.at(at) };
+        if !value.is_plain() {
+            replace(value, Value::Nil);
+        }
     }
 
     /// Moves the value of a register into a register of the caller's window.
