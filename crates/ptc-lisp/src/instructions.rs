@@ -277,7 +277,7 @@ macro_rules! instructions {
             /// `dst = the next item of the walk`, and take the jump that follows; at the end skip it
             67 Take { dst: Reg as InOut, walk: Reg as In } -> Count;
             /// the same, but an item that stands in a vector stays there, and `dst`, which is the register behind the walk, gets
-            /// nothing
+            /// the walk
             68 Advance { dst: Reg as InOut, walk: Reg as In } -> Count;
             /// `dst = the item at which the walk is`
             69 Item { dst: Reg as Out, walk: Reg as WalkRow } -> Next;

@@ -273,7 +273,7 @@ impl Machine {
     /// The item at which a walk is.
     fn item(&self, base: usize, walk: Reg) -> Value {
         match (self.at(base, walk + 1), self.at(base, walk)) {
-            (Value::Unbound, Value::Iter(items)) => items.borrow().here().cloned().unwrap_or_default(),
+            (Value::Iter(_), Value::Iter(items)) => items.borrow().here().cloned().unwrap_or_default(),
             (item, _) => item.clone(),
         }
     }

@@ -26,7 +26,7 @@ impl Window {
         Some(is_there)
     }
 
-    /// The same, but an item that stands in a vector stays there; the register gets [`Value::Unbound`].
+    /// The same, but an item that stands in a vector stays there; the register gets the walk itself.
     #[inline(never)]
     pub fn advance(self, dst: Reg, walk: Reg) -> Option<bool> {
         if let Value::Iter(items) = self.get(walk)
@@ -34,8 +34,8 @@ impl Window {
             && let Some(is_there) = unsafe { &mut *items.as_ptr() }.advance()
         {
             return match self.get(dst) {
-                Value::Unbound => Some(is_there),
-                _ if is_there => self.unbind(dst),
+                Value::Iter(_) => Some(is_there),
+                _ if is_there => self.mark(dst, walk),
                 _ => Some(false),
             };
         }
@@ -44,8 +44,8 @@ impl Window {
 
     #[cold]
     #[inline(never)]
-    fn unbind(mut self, dst: Reg) -> Option<bool> {
-        self.put(dst, Value::Unbound);
+    fn mark(mut self, dst: Reg, walk: Reg) -> Option<bool> {
+        self.copy(dst, walk);
         Some(true)
     }
 
@@ -54,7 +54,7 @@ impl Window {
     fn here(&self, walk: Reg) -> Option<&Value> {
         match (self.get(walk + 1), self.get(walk)) {
             // SAFETY: see above; the walk owns the vector, which nobody changes while it has two owners or is walked.
-            (Value::Unbound, Value::Iter(items)) => unsafe { &*items.as_ptr() }.here(),
+            (Value::Iter(_), Value::Iter(items)) => unsafe { &*items.as_ptr() }.here(),
             _ => None,
         }
     }
