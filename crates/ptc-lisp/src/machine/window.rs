@@ -333,12 +333,12 @@ unsafe fn copy_words(from: *const Value, to: *mut Value) {
 }
 
 /// Half of a value, some of whose bytes may be nothing.
-type Word = MaybeUninit<u64>;
+type Half = MaybeUninit<u64>;
 
 /// The words of a value.
 #[inline(always)]
-fn read_words(from: &Value) -> (Word, Word) {
-    let from = std::ptr::from_ref(from).cast::<Word>();
+fn read_words(from: &Value) -> (Half, Half) {
+    let from = std::ptr::from_ref(from).cast::<Half>();
     // SAFETY: a value is two words.
     unsafe { (from.read_volatile(), from.add(1).read_volatile()) }
 }
@@ -348,8 +348,8 @@ fn read_words(from: &Value) -> (Word, Word) {
 /// # Safety
 /// They are those of a value, and `to` is where one was that needs no drop.
 #[inline(always)]
-unsafe fn write_words(to: *mut Value, (kind, content): (Word, Word)) {
-    let to = to.cast::<Word>();
+unsafe fn write_words(to: *mut Value, (kind, content): (Half, Half)) {
+    let to = to.cast::<Half>();
     // SAFETY: a value is two words.
     unsafe {
         to.write_volatile(kind);

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use super::{CodePointer, Window, Word, read_words, write_words};
+use super::{CodePointer, Half, Window, read_words, write_words};
 use crate::code::{Op, Reg};
 use crate::value::{MAX_DEPTH, Shape, Text, Value};
 
@@ -124,7 +124,7 @@ impl Window {
 
     /// Puts a value that owns nothing into a register.
     #[inline(always)]
-    fn store(self, dst: Reg, words: (Word, Word)) -> bool {
+    fn store(self, dst: Reg, words: (Half, Half)) -> bool {
         let register = self.at(dst);
         let old = self.get(dst);
         if old.is_plain() || old.is_short() {
@@ -138,7 +138,7 @@ impl Window {
 
     #[cold]
     #[inline(never)]
-    fn overwrite(mut self, dst: Reg, words: (Word, Word)) -> bool {
+    fn overwrite(mut self, dst: Reg, words: (Half, Half)) -> bool {
         self.put(dst, Value::Nil);
         // SAFETY: as in `store`.
         unsafe { write_words(self.at(dst), words) };
