@@ -433,7 +433,6 @@ fn natives_that_compare_long_keys_end_with_the_fuel_and_can_be_interrupted() {
         "(count (sort v))",
         "(count (sort compare v))",
         "(count (sort (map vector v)))",
-        "(count (sort-by (juxt identity count) v))",
         "(count (into (sorted-set) v))",
         "(count (apply sorted-map (interleave v v)))",
         "(Collections/frequency v s)",
@@ -446,6 +445,8 @@ fn natives_that_compare_long_keys_end_with_the_fuel_and_can_be_interrupted() {
         "(count (filter #{s} v))",
         "(count (frequencies v))",
         "(count (select-keys {s 1} v))",
+        // The lengths are a native for each text.
+        "(count (sort-by (juxt identity count) v))",
     ];
     let program = |body: &str| {
         let texts = "text #(apply str (repeat 1000000 \"a\")) s (text) t (text)";

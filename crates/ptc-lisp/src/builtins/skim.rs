@@ -50,9 +50,9 @@ pub(crate) fn is_skimmed(stage: ChainPart, function: ChainPart) -> bool {
     }
 }
 
-/// Instructions of the loop: one takes an item, and two are a test.
+/// Instructions of the loop: one takes an item, and three are a test: the argument, the call and the jump.
 const TAKE: usize = 1;
-const TEST: usize = 2;
+const TEST: usize = 3;
 
 /// Puts integers through a step, and says what that costs; nothing if one of them has no answer that is small, too.
 fn through(step: IntStep, ints: &mut Vec<i64>) -> Option<usize> {

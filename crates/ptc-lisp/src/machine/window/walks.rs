@@ -187,7 +187,9 @@ impl Window {
                 push_in_place(group, from.take(item));
                 true
             }
-            Op::GroupItem { map, key, walk } if map != walk && map != walk + 1 => {
+            Op::GroupItem { map, key, walk }
+                if ![walk, walk + 1].contains(&map) && ![walk, walk + 1].contains(&key) =>
+            {
                 let mut registers = self;
                 let Value::Map(row) = self.item_at(walk) else { return false };
                 let Some(group) = registers.group_of(op, (map, key), row.shape(), hints) else {
