@@ -62,6 +62,10 @@ impl Reader<'_> {
                 self.machine.fibers[at].as_deref_mut()
             };
             for (register, kept) in fiber.into_iter().flat_map(|fiber| &mut fiber.regs).zip(kept) {
+                // As a key it would be one that was removed.
+                if matches!(register, Value::Unbound) {
+                    *register = Value::Nil;
+                }
                 // Large integers and decimals stand where numbers are expected.
                 if !kept && !register.is_plain() && !matches!(register, Value::Big(_) | Value::Decimal(_)) {
                     *register = Value::Nil;
