@@ -254,8 +254,12 @@ impl Globals {
 
     /// All definitions that have a value, in order of first mention.
     pub fn iter(&self) -> impl Iterator<Item = (Name, &Value)> {
-        let defined = self.facts.iter().map(|facts| facts.name).zip(&self.values);
-        defined.filter(|(_, value)| !matches!(value, Value::Unbound))
+        self.defined().map(|(facts, value)| (facts.name, value))
+    }
+
+    /// The same, with what is known about them.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = (&Facts, &Value)> {
+        self.facts.iter().zip(&self.values).filter(|(_, value)| !matches!(value, Value::Unbound))
     }
 
     /// Keeps the changes; gives what would take them back.

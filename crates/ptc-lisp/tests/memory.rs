@@ -215,6 +215,44 @@ fn a_program_that_ended_well_can_be_taken_back() {
 }
 
 #[test]
+fn garbage_of_earlier_programs_leaves_all_memory_to_later_ones() {
+    for source in [
+        "(do (reduce (fn [a _] (atom a)) nil (range 100000)) nil)",
+        "(do (reduce (fn [a _] (delay a)) nil (range 100000)) nil)",
+        "(do (reduce (fn [a _] (object-array [a])) nil (range 100000)) nil)",
+        "(do (atom (vec (range 1200000))) nil)",
+        "(let [a (atom (vec (range 1200000)))] (swap! a conj a) nil)",
+        "(do (def x (atom (vec (range 1000000)))) (def x nil))",
+    ] {
+        let mut machine = machine();
+        for program in 1..=8 {
+            let value = run(&mut machine, source);
+            assert!(["nil", "#'x"].contains(&value.as_str()), "{source} the {program}th time: {value}");
+        }
+        assert_eq!(run(&mut machine, "(+ 1 1)"), "2", "{source}");
+        assert!(machine.live_bytes() < 1 << 20, "{source}: {}", machine.live_bytes());
+    }
+}
+
+#[test]
+fn a_failing_program_leaves_atoms_as_they_were_after_any_census() {
+    let mut machine = Machine::new(Limits { memory: 8 << 20, ..Limits::default() });
+    run(
+        &mut machine,
+        "(def a (atom (atom [1]))) (def b (atom @a)) (def held (let [c (atom 7)] (fn [] c))) nil",
+    );
+    let program = "(let [inner @a c (held)]
+                     (reset! inner [2]) (reset! a nil) (reset! b nil) (reset! c 8) (def held nil) (def a nil))
+                   (dotimes [_ 50] (vec (range 100000)))
+                   (/ 1 0)";
+    for _ in 0..2 {
+        assert!(run(&mut machine, program).contains("ivide by zero"));
+        assert_eq!(run(&mut machine, "[@@a @@b (identical? @a @b) @(held)]"), "[[1] [1] true 7]");
+        machine = moved(&machine);
+    }
+}
+
+#[test]
 fn memory_is_measured_as_text() {
     let mut machine = machine();
     assert_eq!(machine.memory_bytes(), 0);
@@ -225,6 +263,116 @@ fn memory_is_measured_as_text() {
     run(&mut machine, function);
     assert!(machine.memory_bytes() >= before + function.len());
     assert_eq!(moved(&machine).memory_bytes(), machine.memory_bytes());
+}
+
+/// Programs that leave little text behind, and what keeps 100,000 bytes or more out of sight.
+const OUT_OF_SIGHT: &[&str] = &[
+    "(def x (let [s (apply str (repeat 100000 \"a\"))] (lazy-seq [s])))",
+    "(def x (with-meta [1] {:s (apply str (repeat 100000 \"a\"))}))",
+    "(def x (with-meta (list 1) {:s (apply str (repeat 100000 \"a\"))}))",
+    "(def x [(with-meta {} {:s (apply str (repeat 100000 \"a\"))})])",
+    "(def x (with-meta (fn [] 1) {:s (apply str (repeat 100000 \"a\"))}))",
+    "(def x (atom 1 :meta {:s (apply str (repeat 100000 \"a\"))}))",
+    "(def x (let [s (apply str (repeat 100000 \"a\"))] (atom 1 :validator (fn [_] s))))",
+    "(def x (let [s (apply str (repeat 100000 \"a\"))] (doto (atom 1) (add-watch :k (fn [k r o n] s)))))",
+    "(def x 1) (let [s (apply str (repeat 100000 \"a\"))] (add-watch #'x :k (fn [k r o n] s)) nil)",
+    "(def x 1) (let [s (apply str (repeat 100000 \"a\"))] (alter-meta! #'x assoc :s s) nil)",
+    "(def x (ex-info \"no\" {} (ex-info (apply str (repeat 100000 \"a\")) {})))",
+    "(def x (repeat (vec (range 10000))))",
+    "(def x (cycle (vec (range 10000))))",
+    "(def x (subvec (vec (range 10000)) 0 1))",
+    "(def x (rest (subvec (vec (range 10000)) 9997 9999)))",
+    "(def x (take 1 (vec (range 10000))))",
+    "(def x (map inc (vec (range 10000))))",
+    "(def x (let [s (apply str (repeat 100000 \"a\"))] (sorted-map-by (fn [a b] (count s) (compare a b)))))",
+    "(def x (let [s (apply str (repeat 100000 \"a\"))] (fn [] s)))",
+    "(defprotocol P (f [_])) (def x (let [s (apply str (repeat 100000 \"a\"))] (reify P (f [_] s))))",
+    "(def x (delay (apply str (repeat 100000 \"a\")))) (force x) nil",
+    "(def x (reduce (fn [a i] (atom a)) (vec (range 10000)) (range 1100))) nil",
+    "(def x (reduce (fn [a i] (fn [] a)) (vec (range 10000)) (range 1100))) nil",
+    "(def x (.iterator (vec (range 10000)))) nil",
+    "(def x (reduce (fn [a _] (let [l (lazy-seq a)] (first l) l)) [1] (range 2000))) nil",
+    "(let [s (apply str (repeat 100000 \"a\"))] (defprotocol P (f [_])) (extend-type Object P (f [_] s)) nil)",
+];
+
+#[test]
+fn what_definitions_hold_and_do_not_show_is_measured_too() {
+    for source in OUT_OF_SIGHT {
+        let mut machine = machine();
+        let value = run(&mut machine, source);
+        assert!(value.len() < 1000, "{source}: {value}");
+        assert!(machine.memory_bytes() > 90_000, "{source}: {}", machine.memory_bytes());
+        if source.starts_with("(def x") {
+            let sizes = machine.definition_sizes(1 << 20);
+            let (_, bytes) = sizes.iter().find(|(name, _)| name == "x").expect("it is defined");
+            assert!(*bytes > 90_000, "{source}: {sizes:?}");
+            // The end is near, wherever it is.
+            assert!(machine.definition_sizes(1 << 10).iter().any(|(_, bytes)| *bytes > 1 << 10), "{source}");
+        }
+        let moved = moved(&machine);
+        assert_eq!(moved.memory_bytes(), machine.memory_bytes(), "{source}");
+    }
+}
+
+#[test]
+fn what_is_shown_is_measured_as_text_however_it_is_built() {
+    for (source, text) in [
+        ("(vec (range 1000))", "(vec (range 1000))"),
+        ("(map inc (range 1000))", "(doall (map inc (range 1000)))"),
+        ("(map inc (vec (range 1000)))", "(doall (map inc (vec (range 1000))))"),
+        ("(rest (vec (range 1000)))", "(rest (vec (range 1000)))"),
+        ("(range 1000)", "(range 1000)"),
+        ("(partition 10 (vec (range 1000)))", "(doall (partition 10 (vec (range 1000))))"),
+        ("(zipmap (map str (range 1000)) (range))", "(zipmap (map str (range 1000)) (range))"),
+        ("{:a 1}", "(reduce (fn [m k] (dissoc (assoc m k 1) k)) {:a 1} [:b :c :d])"),
+        ("[{:a \"b\"} {:a \"c\"}]", "(mapv (fn [t] (assoc {} :a t)) [\"b\" \"c\"])"),
+        ("(into (sorted-map) {:b 1 :a 2})", "(into (sorted-map) {:b 1 :a 2})"),
+        ("#{1 2 3}", "(into #{} [1 2 3])"),
+    ] {
+        let mut machine = machine();
+        run(&mut machine, &format!("(def x {text}) (dorun x)"));
+        let shown = run(&mut machine, source);
+        // The array of which a tail is shown has an item more.
+        let bytes = machine.memory_bytes();
+        assert!((1 + shown.len()..=1 + shown.len() + 16).contains(&bytes), "{text}: {bytes} {}", shown.len());
+    }
+}
+
+#[test]
+fn what_is_not_shown_counts_once_for_all_definitions() {
+    let mut machine = machine();
+    let source = "(def a (let [s (apply str (repeat 100000 \"a\"))] (lazy-seq [s])))";
+    run(&mut machine, source);
+    let alone = machine.memory_bytes();
+    run(&mut machine, "(def b a) (def c (with-meta [] {:a a}))");
+    assert!(machine.definition_sizes(1 << 20).iter().all(|(_, bytes)| *bytes > 100_000));
+    assert!(machine.memory_bytes() < alone + 1000, "{} {alone}", machine.memory_bytes());
+    // What one definition shows is not out of sight for another.
+    run(&mut machine, "(def d [(first a)]) (dorun a)");
+    assert!(machine.memory_bytes() < 3 * alone + 1000);
+}
+
+#[test]
+fn earlier_values_keep_nothing_out_of_sight_that_does_not_fit() {
+    let mut machine = machine();
+    machine.set_history_bytes(Some(65_536));
+    for source in OUT_OF_SIGHT.iter().filter_map(|source| source.strip_prefix("(def x ")) {
+        let Some(value) = source.split_inclusive(") (").next().and_then(|text| text.strip_suffix(')')) else {
+            continue;
+        };
+        machine.forget_history();
+        run(&mut machine, &format!("(do (def kept {value}) kept)"));
+        if machine.definitions().contains(&"kept".to_owned()) {
+            let whole = machine.live_bytes();
+            machine.forget("kept");
+            assert!(machine.live_bytes() + 90_000 < whole, "{source}: {} of {whole}", machine.live_bytes());
+        }
+    }
+    run(&mut machine, "(with-meta [1] {:s (apply str (repeat 500000 \"x\"))})");
+    assert!(!machine.history_is_whole());
+    assert_eq!(run(&mut machine, "[*1 (count (:s (meta *1)))]"), "[[1] 0]");
+    run(&mut machine, "(with-meta [1] {:s (apply str (repeat 5000 \"x\"))})");
+    assert_eq!(run(&mut machine, "[*1 (count (:s (meta *1)))]"), "[[1] 5000]");
 }
 
 #[test]

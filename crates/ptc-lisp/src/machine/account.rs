@@ -161,24 +161,20 @@ impl Census {
 
     fn globals(&mut self, globals: &Globals) {
         let Globals { values, facts, index, undo, undo_cells, bound, context: _ } = globals;
-        self.bytes += list(values)
-            + list(facts)
-            + room(index.len()) * 2 * size_of::<(u32, u32)>()
-            + list(bound)
-            + list(undo_cells);
+        self.bytes +=
+            list(values) + list(facts) + room(index.len()) * 2 * size_of::<(u32, u32)>() + list(bound);
         self.all(values.iter().chain(bound.iter().map(|(_, value)| value)));
         facts.iter().for_each(|facts| self.facts(facts));
         self.undo(undo, undo_cells);
     }
 
     fn undo(&mut self, slots: &[(u32, Value, Facts)], cells: &[(Shared<CellObj>, Value)]) {
-        self.bytes += list(slots) + list(cells);
+        self.bytes += list(slots);
         for (_, value, facts) in slots {
             self.visit(value);
             self.facts(facts);
         }
-        // The cells themselves are where programs have them, or nobody asks for them again.
-        self.all(cells.iter().map(|(_, value)| value));
+        self.saved_cells(cells);
     }
 
     fn facts(&mut self, facts: &Facts) {

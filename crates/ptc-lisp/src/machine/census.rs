@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::Machine;
 use super::fiber::{Cont, Frame, Handler};
@@ -30,14 +30,18 @@ pub(crate) fn room(len: usize) -> usize {
 }
 
 /// Walks everything reachable and adds up its size.
-#[derive(Default)]
 pub(super) struct Census {
     pub(super) bytes: usize,
+    /// Beyond so many bytes it ends: more is all that somebody wants to know.
+    pub(super) most: usize,
     /// Values looked at, which is what a census takes time for.
     visits: usize,
     bodies: usize,
     seen: HashSet<usize, Unseeded>,
-    pending: Vec<Value>,
+    /// What cells held before the program, by where the cell is: a program that fails leaves it to those that reach the
+    /// cell, and to nobody else.
+    saved: HashMap<usize, Value, Unseeded>,
+    pub(super) pending: Vec<Value>,
 }
 
 /// How much may be fresh before the next census. It costs time in proportion to what is live, so it waits
@@ -52,7 +56,7 @@ pub(super) fn next_census(limits: &Limits, live: usize) -> usize {
 
 /// Bytes of a value by itself, with everything that it holds.
 pub(super) fn bytes_of(value: &Value) -> usize {
-    let mut census = Census::default();
+    let mut census = Census::new();
     census.visit(value);
     census.run();
     census.bytes
@@ -61,11 +65,13 @@ pub(super) fn bytes_of(value: &Value) -> usize {
 impl Machine {
     /// Counts what is live and frees unreachable cycles.
     pub(super) fn census(&mut self) {
-        let mut census = Census::default();
+        let mut census = Census::new();
         census.machine(self);
         census.run();
         let bytes = census.bytes;
         let seen = &census.seen;
+        // Nobody asks what a cell held that nobody reaches.
+        self.heap.globals.undo_cells.retain(|(cell, _)| seen.contains(&cell.address()));
         self.heap.lazies.retain(|lazy| {
             let reached = seen.contains(&(Rc::as_ptr(lazy) as usize));
             if !reached && Rc::strong_count(lazy) > 1 {
@@ -162,12 +168,26 @@ impl Machine {
 /// Meets everything that a value leads to, which debug builds do with results; see [`stamp`].
 #[cfg(debug_assertions)]
 pub(super) fn meet_all(value: &Value) {
-    let mut census = Census::default();
+    let mut census = Census::new();
     census.visit(value);
     census.run();
 }
 
 impl Census {
+    /// Bytes of a lazy sequence, with its place in the heap's list and in this census.
+    pub(super) const LAZY: usize = BODY + 32;
+
+    pub(super) fn new() -> Census {
+        let (seen, saved) = (HashSet::default(), HashMap::default());
+        Census { bytes: 0, most: usize::MAX, visits: 0, bodies: 0, seen, saved, pending: Vec::new() }
+    }
+
+    /// Has what cells held before the program met with the cells, which comes before anything is walked. Garbage of an
+    /// earlier program is among them; it is none of this one's.
+    pub(super) fn saved_cells(&mut self, cells: &[(Shared<CellObj>, Value)]) {
+        self.saved.extend(cells.iter().map(|(cell, value)| (cell.address(), value.clone())));
+    }
+
     /// Notes a value; shared bodies are visited once.
     pub(super) fn visit(&mut self, value: &Value) {
         self.visits += 1;
@@ -224,8 +244,13 @@ impl Census {
     }
 
     /// Whether a body is met for the first time. One with one owner cannot be met again, so it need not be remembered.
-    fn alone_or_new(&mut self, body: &impl Counted) -> bool {
+    pub(super) fn alone_or_new(&mut self, body: &impl Counted) -> bool {
         body.owners() == 1 || self.seen.insert(body.address())
+    }
+
+    /// Whether a body is met for the first time by its address alone.
+    pub(super) fn is_new(&mut self, body: &impl Counted) -> bool {
+        self.seen.insert(body.address())
     }
 
     pub(super) fn meta(&mut self, meta: &Meta) {
@@ -244,13 +269,18 @@ impl Census {
 
     /// Walks the values that wait.
     pub(super) fn run(&mut self) {
-        while let Some(value) = self.pending.pop() {
+        while self.bytes <= self.most
+            && let Some(value) = self.pending.pop()
+        {
             self.body(&value);
         }
     }
 
+    /// Notes the parts of something that has been counted.
     pub(super) fn all<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) {
-        values.into_iter().for_each(|value| self.visit(value));
+        if self.bytes <= self.most {
+            values.into_iter().for_each(|value| self.visit(value));
+        }
     }
 
     /// Keys that tables share count once.
@@ -294,8 +324,7 @@ impl Census {
             }
             Value::Lazy(body) => {
                 let LazyObj { state, stamp: _ } = &**body;
-                // With its place in the heap's list and in this census.
-                self.bytes += BODY + 32;
+                self.bytes += Census::LAZY;
                 if let LazyState::Thunk(value) | LazyState::Done(value) = &*state.borrow() {
                     self.visit(value);
                 }
@@ -338,6 +367,10 @@ impl Census {
                 let CellState { value, ready: _, validator, watches, meta } = &*state.borrow();
                 self.all([value, validator, watches]);
                 self.meta(meta);
+                if let Some(value) = self.saved.remove(&body.address()) {
+                    self.bytes += size_of::<(Shared<CellObj>, Value)>();
+                    self.visit(&value);
+                }
             }
             Value::Regex(body) => {
                 let RegexObj { source, matcher, stamp: _ } = &**body;

@@ -1,17 +1,17 @@
 //! Values of earlier programs, made to fit: `*1 *2 *3` keep the beginning of what is too large.
 
+use super::kept::kept;
 use crate::names::Names;
 use crate::value::print::{Printer, Style};
 use crate::value::walk::DEEPEST;
-use crate::value::written::written;
 use crate::value::{Items, Value};
 
 /// What is put behind a text that was cut.
 const MORE: &str = "...";
 
-/// A value of at most about `limit` bytes of text: itself, or its beginning. Also says whether it was cut.
+/// A value that keeps at most about `limit` bytes: itself, or the beginning of what it shows. Also says whether it was cut.
 pub(super) fn fitted(value: Value, names: &Names, limit: usize) -> (Value, bool) {
-    if written(&value, names, limit) <= limit {
+    if kept(&value, names, limit) <= limit {
         return (value, false);
     }
     (cut(&value, names, limit, 0), true)
@@ -48,7 +48,7 @@ fn items(value: &Value, names: &Names, mut room: usize, depth: u16) -> Vec<Value
     let mut out = Vec::new();
     let mut walk = Items::over(value).unwrap_or(Items::Empty);
     while let Ok(Some(item)) = walk.next() {
-        let bytes = written(&item, names, room) + 1;
+        let bytes = kept(&item, names, room) + 1;
         if bytes > room {
             if room >= LEAST {
                 out.push(cut(&item, names, room, depth));
@@ -69,8 +69,8 @@ fn entries<'v>(
 ) -> Vec<(Value, Value)> {
     let mut out = Vec::new();
     for (key, value) in entries {
-        let key_bytes = written(key, names, room) + 3;
-        let bytes = key_bytes.saturating_add(written(value, names, room));
+        let key_bytes = kept(key, names, room) + 3;
+        let bytes = key_bytes.saturating_add(kept(value, names, room));
         if bytes > room {
             if room >= key_bytes.saturating_add(LEAST) {
                 out.push((key.clone(), cut(value, names, room - key_bytes, depth)));

@@ -4,8 +4,9 @@
 use serde_json::Value as Json;
 
 use super::Machine;
+use super::kept::hidden;
 use crate::error::{Error, ErrorKind};
-use crate::globals::Undo;
+use crate::globals::{Facts, Undo};
 use crate::interchange::{Keys, from_json, sayable, to_json, to_json_spelt};
 use crate::names::Name;
 use crate::value::equal::is_same;
@@ -17,7 +18,7 @@ use crate::view::{Bounds, Glimpse, View, is_hidden_name};
 /// Settings and leftovers of the host that outlive a program.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// How many bytes of text each of `*1 *2 *3` may be.
+    /// How many bytes each of `*1 *2 *3` may keep.
     pub history_bytes: Option<usize>,
     /// Whether `*1` is only the beginning of the value.
     pub history_cut: bool,
@@ -164,24 +165,29 @@ impl Machine {
         &self.lasting.changed
     }
 
-    /// Bytes of all definitions: of each its name and its readable text (what `pr-str` writes, UTF-8); of a
-    /// function the text of its definition and what it captured. What two definitions share counts twice.
-    /// Counting stops beyond the memory that programs may use.
+    /// Bytes of all definitions: of each its name and its readable text (what `pr-str` writes, UTF-8), of a function
+    /// the text of its definition and what it captured; and the memory of what they keep and do not show, which counts
+    /// once for all of them (see `kept.rs`). Counting stops beyond the memory that programs may use.
     pub fn memory_bytes(&self) -> usize {
-        let limit = self.heap.limits.memory;
+        let (limit, globals) = (self.heap.limits.memory, &self.heap.globals);
         let mut bytes = 0usize;
-        for (name, value) in self.heap.globals.iter() {
-            let text = self.heap.globals.origin(name).map_or("", |origin| origin.text());
-            bytes = bytes.saturating_add(self.heap.names.text(name).len()).saturating_add(match value {
-                Value::Fn(_) => text.len(),
-                _ => 0,
-            });
-            bytes = bytes.saturating_add(written(value, &self.heap.names, limit.saturating_sub(bytes)));
+        for (facts, value) in globals.defined() {
+            bytes = bytes.saturating_add(self.shown_bytes(facts, value, limit.saturating_sub(bytes)));
             if bytes > limit {
-                break;
+                return bytes;
             }
         }
-        bytes
+        let values = globals.defined().map(|(_, value)| value);
+        // What programs derive and extend is no definition, and lasts as those do.
+        let held = [&self.heap.hierarchy, &self.heap.object_methods];
+        bytes.saturating_add(hidden(values, &globals.facts, &held, limit - bytes))
+    }
+
+    /// Bytes of a definition as text, or a number beyond `most` as soon as it is more.
+    pub(super) fn shown_bytes(&self, facts: &Facts, value: &Value, most: usize) -> usize {
+        let source = facts.origin.as_ref().filter(|_| matches!(value, Value::Fn(_)));
+        let around = self.heap.names.text(facts.name).len() + source.map_or(0, |origin| origin.text().len());
+        around.saturating_add(written(value, &self.heap.names, most))
     }
 
     /// Whether `*1` is all of the last value, and not only its beginning.
@@ -274,7 +280,7 @@ impl Machine {
         self.heap.firewall = firewall;
     }
 
-    /// How many bytes of text each of `*1 *2 *3` may be from now on; `None` for whole values.
+    /// How many bytes each of `*1 *2 *3` may keep from now on, counted as those of definitions; `None` for whole values.
     pub fn set_history_bytes(&mut self, bytes: Option<usize>) {
         self.lasting.history_bytes = bytes;
     }

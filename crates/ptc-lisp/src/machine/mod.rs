@@ -16,6 +16,7 @@ mod fate;
 pub(crate) mod fiber;
 mod frozen;
 mod history;
+mod kept;
 pub(crate) mod library;
 mod link;
 pub(crate) mod memory;

@@ -1,22 +1,21 @@
 //! What a session shows and forgets between programs: sizes of definitions, earlier results, names that go.
 
 use super::Machine;
+use super::kept::hidden;
 use crate::builtins::lookup::in_map;
 use crate::code::{Const, Op, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
-use crate::value::written::written;
 use crate::view::{Bounds, Glimpse};
 
 impl Machine {
-    /// Every definition with its size, counted as [`Machine::memory_bytes`] does, in order of definition.
-    /// A size stops counting beyond `most`.
+    /// Every definition with its size, counted as [`Machine::memory_bytes`] does, in order of definition. What two of
+    /// them share counts for both. A size stops counting beyond `most`.
     pub fn definition_sizes(&self, most: usize) -> Vec<(String, usize)> {
-        let sizes = self.heap.globals.iter().map(|(name, value)| {
-            let text = self.heap.globals.origin(name).map_or("", |origin| origin.text());
-            let name = self.heap.names.text(name);
-            let source = if matches!(value, Value::Fn(_)) { text.len() } else { 0 };
-            (name.to_owned(), name.len() + source + written(value, &self.heap.names, most))
+        let sizes = self.heap.globals.defined().map(|(facts, value)| {
+            let shown = self.shown_bytes(facts, value, most);
+            let hidden = hidden([value], [facts], &[], most.saturating_sub(shown));
+            (self.heap.names.text(facts.name).to_owned(), shown.saturating_add(hidden))
         });
         sizes.collect()
     }

@@ -3,8 +3,8 @@
 //! It is the length of what `pr-str` writes, with three differences: a function counts a fixed amount and
 //! what it captured, a cell counts what it holds, and both count only once; the rest of a lazy sequence
 //! that nobody has realised counts as `...`. Shared parts count as often as they would be written, but are
-//! looked at twice at most, and a sequence that goes on with itself counts as endless at once: hosts look at sizes
-//! between programs, when no fuel pays for it.
+//! looked at twice at most, and a sequence that goes on with itself counts as endless at once, as does what nests deeper
+//! than walks go: hosts look at sizes between programs, when no fuel pays for it.
 
 use std::rc::Rc;
 
@@ -201,8 +201,9 @@ impl Visitor for TextCount<'_> {
         Ok(())
     }
 
+    /// Nobody counts what lies so deep, so it is more than there may be.
     fn too_deep(&mut self, _: OpenText, _: Place<'_>) -> Result<(), TooLarge> {
-        self.add("…".len())
+        self.add(self.limit.saturating_add(1))
     }
 }
 

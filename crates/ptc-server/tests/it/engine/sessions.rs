@@ -99,6 +99,44 @@ async fn r9_3_8_limits_hold_and_the_eval_is_not_committed() {
 }
 
 #[tokio::test]
+async fn limits_count_what_definitions_and_results_hold_and_do_not_show() {
+    let engine = engine(structured()).await;
+    let id = session(&engine).await;
+    for program in [
+        "(def l (let [s (apply str (repeat 1000000 \"abcdefghij\"))] (lazy-seq [s]))) 1",
+        "(def c (with-meta [1] {:s (apply str (repeat 500000 \"x\"))})) 1",
+        "(def y (reduce (fn [a i] (atom a)) (vec (range 100000)) (range 1100))) 1",
+        "(def t (subvec (vec (range 100000)) 0 1)) 1",
+    ] {
+        let reply = eval_in(&engine, &id, program).await;
+        assert_eq!(object(&reply)["reason"], "session_limit_exceeded", "{program}: {}", reply.text());
+        assert_eq!(object(&reply)["detail"]["field"], "max_session_binding_bytes", "{program}");
+    }
+    let plain = eval_in(
+        &engine,
+        &id,
+        "(def x (vec (range 40000))) (def rows (mapv #(hash-map :id %) (range 20000))) 1",
+    );
+    assert_eq!(object(&plain.await)["status"], "ok", "its text fits");
+    let result = "(with-meta [1] {:s (apply str (repeat 500000 \"x\"))})";
+    let notices = object(&eval_in(&engine, &id, result).await)["history_notices"].clone();
+    assert_eq!(notices[0]["reason"], "max_history_entry_bytes");
+    let kept = eval_in(&engine, &id, "[*1 (count (:s (meta *1)))]").await;
+    assert_eq!(object(&kept)["result"], "user=> [[1] 0]");
+}
+
+#[tokio::test]
+async fn programs_that_keep_nothing_take_no_memory_from_later_ones() {
+    let engine = engine(structured()).await;
+    let id = session(&engine).await;
+    for _ in 0..8 {
+        let reply = eval_in(&engine, &id, "(do (reduce (fn [a _] (atom a)) nil (range 100000)) nil)").await;
+        assert_eq!(object(&reply)["status"], "ok", "{}", reply.text());
+    }
+    assert_eq!(object(&eval_in(&engine, &id, "(+ 1 1)").await)["result"], "user=> 2");
+}
+
+#[tokio::test]
 async fn p18_one_program_at_a_time_and_only_for_the_owner() {
     let engine = engine(ptc_server::engine::Settings { max_concurrent_calls: 4, ..structured() }).await;
     let id = session(&engine).await;
