@@ -227,21 +227,22 @@ settings! {
     "http-role-tokens" http_role_tokens: Option<PathBuf> = None, "unset", "File of tokens with roles.";
     "http-disable-auth" http_disable_auth: bool = false, "false", "No tokens, said explicitly; loopback only.";
     "http-allowed-origin" http_allowed_origin: Vec<String> = Vec::new(), "loopback origins", "Origins that browsers may come from.";
-    "http-request-timeout-ms" http_request_timeout_ms: u64 = 15_000, "15000", "Time in which a request must arrive.";
+    "http-request-timeout-ms" http_request_timeout_ms: u64 = 15_000, "15000", "Time in which a request must arrive, and in which a client must take something of an answer that waits for it.";
     "http-shutdown-grace-ms" http_shutdown_grace_ms: u64 = 10_000, "10000", "Time for calls to end when the server stops.";
     "http-max-body-bytes" http_max_body_bytes: u64 = 8 << 20, "that of --max-frame-bytes", "Bytes of a request.";
     "http-max-bodies-bytes" http_max_bodies_bytes: u64 = 64 << 20, "67108864, at least twice that of --http-max-body-bytes",
-        "Bytes of all requests that arrive or are answered at a time, without the first 64 KiB of each. An owner has at most \
-         as many as it leaves free, one alone half of them; what does not fit is answered 503.";
+        "Bytes of all requests that arrive or are answered at a time, and of all answers until they are sent, without the first \
+         64 KiB of each. An owner has at most as many as it leaves free, one alone half of them; what does not fit is answered 503.";
     "http-session-ttl-ms" http_session_ttl_ms: u64 = 3_600_000, "3600000", "Longest life of an MCP session.";
     "http-session-idle-timeout-ms" http_session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of one without use.";
-    "http-max-connections" http_max_connections: u64 = 512, "512",
-        "Connections at a time; the oldest without a request that has arrived makes room for a new one.";
-    "http-max-connections-per-address" http_max_connections_per_address: u64 = 256, "256",
-        "Connections of one address at a time, an IPv6 network of 64 bits counting as one; behind a proxy all clients \
+    "http-max-connections" http_max_connections: u64 = 640, "640",
+        "Connections at a time; the oldest without a request that has arrived makes room for a new one. Of those with one, an \
+         owner has at most as many as it leaves free, one alone half of them; one more is answered 503.";
+    "http-max-connections-per-address" http_max_connections_per_address: u64 = 576, "576",
+        "Connections of one address at a time, with the same rule, an IPv6 network of 64 bits counting as one; behind a proxy all clients \
          have its address.";
     "http-max-sessions" http_max_sessions: u64 = 256, "256", "MCP sessions at a time.";
-    "http-max-sessions-per-owner" http_max_sessions_per_owner: u64 = 32, "32", "MCP sessions of one token.";
+    "http-max-sessions-per-owner" http_max_sessions_per_owner: u64 = 32, "32", "MCP sessions of one token, and as many subscriptions (`subscriptions/listen`).";
     "http-max-in-flight-per-session" http_max_in_flight_per_session: u64 = 256, "256", "Calls at a time of one MCP session.";
     "http-auth-rate-limit" http_auth_rate_limit: bool = true, "true", "Answer 429 to wrong tokens of addresses that send many; right tokens are always admitted.";
     "http-auth-rate-limit-window-ms" http_auth_rate_limit_window_ms: u64 = 60_000, "60000", "Time in which failures are counted.";

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use ptc_http::Answer;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
@@ -19,6 +20,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Value as Json, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, Entered, Way};
@@ -96,6 +98,17 @@ fn carried(extensions: &Extensions) -> Option<&Arrival> {
 /// busy with something else. This is for what never answers.
 const SLACK: Duration = Duration::from_secs(30);
 
+/// Takes room for an answer of so many bytes, over HTTP.
+fn has_room(extensions: &Extensions, bytes: usize) -> Result<(), ErrorData> {
+    let answer =
+        extensions.get::<axum::http::request::Parts>().and_then(|parts| parts.extensions.get::<Answer>());
+    let full = |_| ErrorData::new(ErrorCode(-32000), "too many large answers at once", None);
+    answer.map_or(Ok(()), |answer| answer.expect(bytes).map_err(full))
+}
+
+/// Results that are read at a time.
+const READ_AT_ONCE: usize = 4;
+
 /// The handler. One for all connections over HTTP, where requests carry their [`Arrival`]; one for stdio.
 #[derive(Clone)]
 pub struct Adapter {
@@ -105,6 +118,8 @@ pub struct Adapter {
     arrival: Arrival,
     /// Made once: over HTTP it is asked for in every request.
     info: Arc<ServerConfig>,
+    /// Results that are read at a time, before it is known whether there is room for them.
+    reading: Arc<Semaphore>,
 }
 
 impl Adapter {
@@ -115,7 +130,8 @@ impl Adapter {
             task: Duration::from_millis(options.agentic_task_timeout_ms) + SLACK,
         };
         let info = Arc::new(info(engine.announces()));
-        Adapter { engine, log, patience, arrival, info }
+        let reading = Arc::new(Semaphore::new(READ_AT_ONCE));
+        Adapter { engine, log, patience, arrival, info, reading }
     }
 
     fn arrival(&self, context: &RequestContext<RoleServer>) -> Arrival {
@@ -445,8 +461,10 @@ impl ServerHandler for Adapter {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.arrival(&context).caller;
+        let _turn = self.reading.acquire().await;
         match self.engine.read_resource(&caller, &request.uri).await {
             Ok(found) => {
+                has_room(&context.extensions, found.text.len())?;
                 let text =
                     ResourceContents::text(found.text.as_ref(), found.uri).with_mime_type(found.mime_type);
                 Ok(ReadResourceResult::new(vec![text]).into())

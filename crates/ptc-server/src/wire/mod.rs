@@ -15,6 +15,7 @@
 mod adapter;
 mod approval;
 mod changes;
+mod echoed;
 mod frames;
 mod http;
 mod identity;

@@ -7,6 +7,7 @@
 //! word (`text`, `error`) may be found in, and which clients depend on.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_LENGTH;
@@ -15,6 +16,7 @@ use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
 use ptc_upstream::Redactor;
 use serde_json::Value as Json;
+use tokio::sync::Semaphore;
 
 use super::incoming::error;
 use super::skim::Skim;
@@ -38,19 +40,28 @@ const KEPT: [&str; 12] = [
 /// Fields that hold what programs and upstreams said, with names of their own.
 const FREE: [&str; 2] = ["data", "structuredContent"];
 
+/// A longer answer is looked through where nobody else waits.
+const LONG: usize = 64 << 10;
+
+/// Long answers that are looked through at a time.
+const LONG_AT_ONCE: usize = 2;
+
 /// Covers secrets in what leaves. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Outgoing(Redactor);
+pub struct Outgoing {
+    redactor: Redactor,
+    long: Arc<Semaphore>,
+}
 
 impl Outgoing {
     /// One that covers these secrets.
     pub fn new(redactor: Redactor) -> Outgoing {
-        Outgoing(redactor)
+        Outgoing { redactor, long: Arc::new(Semaphore::new(LONG_AT_ONCE)) }
     }
 
     /// The text of a message.
     pub fn message(&self, text: String) -> String {
-        if !self.0.finds(&text) {
+        if !self.redactor.finds(&text) {
             return text;
         }
         match serde_json::from_str::<Json>(&text) {
@@ -70,7 +81,7 @@ impl Outgoing {
 
     /// An answer over HTTP: one message, or a stream of events with one each.
     pub async fn response(&self, response: Response, is_stream: bool) -> Response {
-        if self.0.is_none() {
+        if self.redactor.is_none() {
             return response;
         }
         let (mut head, body) = response.into_parts();
@@ -80,15 +91,33 @@ impl Outgoing {
         let Ok(body) = body.collect().await else {
             return Response::from_parts(head, Body::empty());
         };
-        let bytes = body.to_bytes();
-        let covered = match std::str::from_utf8(&bytes) {
-            Ok(text) if self.0.finds(text) => {
-                head.headers.remove(CONTENT_LENGTH);
-                Bytes::from(self.message(text.to_owned()))
-            }
-            _ => bytes,
+        let Some(covered) = self.covered(body.to_bytes()).await else {
+            return Response::from_parts(head, Body::empty());
         };
+        head.headers.remove(CONTENT_LENGTH);
         Response::from_parts(head, Body::from(covered))
+    }
+
+    /// A message as it leaves; nothing if that cannot be found out.
+    async fn covered(&self, bytes: Bytes) -> Option<Bytes> {
+        if bytes.len() <= LONG {
+            return Some(self.bytes(bytes));
+        }
+        let turn = self.long.clone().acquire_owned().await.ok()?;
+        let outgoing = self.clone();
+        let looked_through = tokio::task::spawn_blocking(move || {
+            // Also with a client that is gone.
+            let _turn = turn;
+            outgoing.bytes(bytes)
+        });
+        looked_through.await.ok()
+    }
+
+    fn bytes(&self, bytes: Bytes) -> Bytes {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if self.redactor.finds(text) => Bytes::from(self.message(text.to_owned())),
+            _ => bytes,
+        }
     }
 
     /// A stream of events. Each line of it is whole before it is looked at.
@@ -137,15 +166,15 @@ impl Outgoing {
                             (name, _) if KEPT.contains(&name) => {}
                             // Names in its outermost object are ours.
                             (name, Json::Object(fields)) if FREE.contains(&name) => {
-                                fields.values_mut().for_each(|value| self.0.redact_json(value));
+                                fields.values_mut().for_each(|value| self.redactor.redact_json(value));
                             }
-                            (name, value) if FREE.contains(&name) => self.0.redact_json(value),
+                            (name, value) if FREE.contains(&name) => self.redactor.redact_json(value),
                             (_, value) => open.push(value),
                         }
                     }
                 }
                 Json::Array(items) => open.extend(items),
-                Json::String(text) => *text = self.0.redact_string(std::mem::take(text)),
+                Json::String(text) => *text = self.redactor.redact_string(std::mem::take(text)),
                 Json::Null | Json::Bool(_) | Json::Number(_) => {}
             }
         }
@@ -156,7 +185,7 @@ impl Outgoing {
         let Some(structured) = result.get("structuredContent") else { return };
         let (before, mut covered) = (structured.to_string(), structured.clone());
         if let Some(fields) = covered.as_object_mut() {
-            fields.values_mut().for_each(|value| self.0.redact_json(value));
+            fields.values_mut().for_each(|value| self.redactor.redact_json(value));
         }
         let texts = result.get_mut("content").and_then(Json::as_array_mut).into_iter().flatten();
         for content in texts {

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_ch
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::{Adapter, Arrival, Stop};
+use super::echoed;
 use super::frames::{Frame, Frames};
 use super::identity::{LOCAL, random};
 use super::incoming::{self, MessageKind, RefusedMessage, error};
@@ -240,7 +241,7 @@ impl Reader {
     fn frame(&self, frame: Frame) -> bool {
         let message = match frame {
             Frame::TooLong(id) => Err(RefusedMessage::too_long(id)),
-            Frame::Line(line) => incoming::read(&line),
+            Frame::Line(line) => incoming::read(&line).and_then(echoed::bounded),
         };
         let message = match message {
             Ok(message) => message,

@@ -81,7 +81,7 @@ async fn list(
 ) -> Result<Response, Refusal> {
     own_page(&headers)?;
     let identity = http.admit(&peer, &headers)?;
-    let _hold = peer.hold();
+    let _hold = peer.hold_for(&identity.owner).map_err(|_| Refusal::CROWDED)?;
     let caller = caller(identity.owner.clone(), &identity);
     Ok(told(match http.engine.open_tickets(&caller).await {
         Ok(tickets) => ptc_http::Json(json!({"tickets": tickets})).into_response(),
@@ -108,7 +108,7 @@ async fn decide(
         return Err(Refusal::NOT_JSON);
     }
     let body = http.body(&identity, request.into_body()).await?;
-    let _hold = peer.hold();
+    let _hold = peer.hold_for(&identity.owner).map_err(|_| Refusal::CROWDED)?;
     let caller = caller(identity.owner.clone(), &identity);
     let decided = match read(&body.bytes) {
         Ok(decided) => decided,

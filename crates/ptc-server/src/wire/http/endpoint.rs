@@ -13,7 +13,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use ptc_http::{Arrived, BodyError, Peer};
+use ptc_http::{Arrived, BodyError};
 use rmcp::model::ErrorData;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
@@ -23,10 +23,12 @@ use super::dialogue;
 use super::metrics::Counted;
 use super::refusal::Refusal;
 use super::sessions::{Agreed, HttpSession, NotBegun, SessionsFull};
+use super::subscriptions::{LISTEN, Subscription};
 use super::tokens::Identity;
 use crate::engine::{Args, Caller, Transport};
 use crate::options::LogLevel;
 use crate::wire::adapter::{self, Arrival, Stop};
+use crate::wire::echoed;
 use crate::wire::incoming::{self, Message, MessageKind, STATELESS};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -34,20 +36,16 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 impl Http {
     /// Answers a request at the MCP endpoint.
-    pub(super) async fn answer(
-        &self,
-        peer: &Peer,
-        request: Request,
-        counted: &mut Counted,
-    ) -> Result<Response, Refusal> {
-        let identity = self.admit(peer, request.headers())?;
+    pub(super) async fn answer(&self, request: Request, counted: &mut Counted) -> Result<Response, Refusal> {
+        let identity = self.admit(counted.peer(), request.headers())?;
         match *request.method() {
             Method::POST => {
-                let (parts, body) = request.into_parts();
+                let (mut parts, body) = request.into_parts();
                 is_json(&parts.headers)?;
                 let body = self.body(&identity, body).await?;
-                counted.hold(peer);
-                self.post(identity, parts, body.bytes).await
+                let answer = counted.hold(&identity.owner, &self.bodies).map_err(|_| Refusal::CROWDED)?;
+                parts.extensions.insert(answer);
+                self.post(identity, parts, body.bytes, counted).await
             }
             Method::DELETE => self.delete(&identity, request.headers()),
             _ => Err(Refusal::METHOD),
@@ -74,16 +72,28 @@ impl Http {
         self.sessions.find(id, &identity.owner, Instant::now()).ok_or(Refusal::NO_SESSION)
     }
 
-    async fn post(&self, identity: Identity, parts: Parts, bytes: Bytes) -> Result<Response, Refusal> {
+    async fn post(
+        &self,
+        identity: Identity,
+        parts: Parts,
+        bytes: Bytes,
+        counted: &mut Counted,
+    ) -> Result<Response, Refusal> {
         if bytes.is_empty() {
             return Err(Refusal::EMPTY);
         }
-        let message = match incoming::read(&bytes) {
+        let message = match incoming::read(&bytes).and_then(echoed::bounded) {
             Ok(message) => message,
             Err(refused) => return Ok(ptc_http::Json(refused.reply()).into_response()),
         };
         if self.is_draining() {
             return Err(rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server draining"));
+        }
+        match message.method.as_str() {
+            // What a program did cannot be told again.
+            "tools/call" => counted.is_certain(),
+            LISTEN => counted.rest(&identity.owner, self.subscribe(&identity, &message)?),
+            _ => {}
         }
         let version = parts.headers.get(VERSION).and_then(|value| value.to_str().ok());
         if message.method == "initialize" {
@@ -100,6 +110,13 @@ impl Http {
             }
             false => self.in_session(&identity, parts, message, bytes).await,
         }
+    }
+
+    fn subscribe(&self, identity: &Identity, message: &Message) -> Result<Subscription, Refusal> {
+        let full = "too many subscriptions of this owner: end one, or start the server with more \
+                    (--http-max-sessions-per-owner)";
+        let opened = self.subscriptions.open(&identity.owner);
+        opened.ok_or_else(|| rpc(StatusCode::TOO_MANY_REQUESTS, message, full))
     }
 
     /// Reads the body of a request that was admitted.

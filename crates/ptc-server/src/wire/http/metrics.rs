@@ -11,11 +11,13 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use ptc_http::{Hold, Peer};
+use http_body_util::BodyExt;
+use ptc_http::{Answer, Bodies, Full, Hold, Peer, Rest};
 
 use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
+use super::subscriptions::Subscription;
 use crate::engine::StoreCounts;
 
 /// What is counted about requests.
@@ -31,7 +33,18 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Counted {
     in_flight: Arc<AtomicUsize>,
-    hold: Option<Hold>,
+    peer: Peer,
+    keeps: Option<Keeps>,
+    answer: Option<Answer>,
+}
+
+/// How a request keeps its connection.
+#[derive(Debug)]
+enum Keeps {
+    /// It is worked on.
+    _Held(Hold),
+    /// It waits for something to be told.
+    _Rests(Rest, Subscription),
 }
 
 impl Drop for Counted {
@@ -41,9 +54,35 @@ impl Drop for Counted {
 }
 
 impl Counted {
-    /// The request was admitted and has arrived: its connection stays until it is over.
-    pub fn hold(&mut self, peer: &Peer) {
-        self.hold.get_or_insert_with(|| peer.hold());
+    /// The request of an owner was admitted and has arrived: its connection stays until it is over, and its answer takes
+    /// room.
+    pub fn hold(&mut self, owner: &Arc<str>, bodies: &Bodies) -> Result<Answer, Full> {
+        self.keeps = Some(Keeps::_Held(self.peer.hold_for(owner)?));
+        Ok(self.answer.insert(bodies.answer(owner)).clone())
+    }
+
+    /// Where it came from.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Its answer tells of something that happened.
+    pub fn is_certain(&self) {
+        self.answer.iter().for_each(Answer::is_certain);
+    }
+
+    /// The request only waits from now on.
+    pub fn rest(&mut self, owner: &Arc<str>, subscription: Subscription) {
+        self.keeps = Some(Keeps::_Rests(self.peer.rest(owner), subscription));
+    }
+
+    /// The answer, which keeps its room until it is written.
+    pub async fn whole(&self, response: Response) -> Result<Response, Refusal> {
+        let Some(answer) = &self.answer else { return Ok(response) };
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let bytes = answer.whole(bytes).map_err(|_| Refusal::FULL)?;
+        Ok(Response::from_parts(head, Body::from(bytes)))
     }
 
     /// Goes on until the end of that body.
@@ -56,9 +95,9 @@ impl Counted {
 
 impl Counters {
     /// A request begins. It ends when what is given is dropped, also with a client that breaks off.
-    pub fn begin(&self) -> Counted {
+    pub fn begin(&self, peer: Peer) -> Counted {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Counted { in_flight: self.in_flight.clone(), hold: None }
+        Counted { in_flight: self.in_flight.clone(), peer, keeps: None, answer: None }
     }
 
     /// One was answered, or its answer began.

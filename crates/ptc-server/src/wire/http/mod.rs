@@ -15,6 +15,7 @@ mod page;
 mod refusal;
 mod session_id;
 mod sessions;
+mod subscriptions;
 mod tokens;
 
 use std::net::IpAddr;
@@ -41,6 +42,7 @@ use self::metrics::Counters;
 pub use self::page::Page;
 use self::refusal::Refusal;
 use self::sessions::HttpSessions;
+use self::subscriptions::Subscriptions;
 use self::tokens::Identity;
 pub use self::tokens::{Tokens, TokensError};
 use super::adapter::{Adapter, Arrival, Stop};
@@ -72,6 +74,7 @@ pub struct Http {
     guard: Guard,
     limiter: Limiter,
     sessions: HttpSessions,
+    subscriptions: Subscriptions,
     connections: Arc<Connections>,
     bodies: Bodies,
     counters: Counters,
@@ -116,6 +119,7 @@ impl Http {
             guard: Guard::new(options),
             limiter: Limiter::new(options),
             sessions: HttpSessions::new(options),
+            subscriptions: Subscriptions::new(count(options.http_max_sessions_per_owner)),
             connections: Connections::new(bounds(options)),
             bodies: bodies(options),
             counters: Counters::default(),
@@ -352,10 +356,14 @@ async fn mcp(State(http): State<Arc<Http>>, Extension(peer): Extension<Peer>, re
     let given = request.headers().get(REQUEST_ID).filter(|value| (1..=128).contains(&value.len()));
     let id = given.cloned().or_else(|| HeaderValue::from_str(&random::<12>()).ok());
     let method = request.method().clone();
-    let mut counted = http.counters.begin();
-    let response = http.answer(&peer, request, &mut counted).await.unwrap_or_else(Refusal::into_response);
+    let mut counted = http.counters.begin(peer);
+    let response = http.answer(request, &mut counted).await.unwrap_or_else(Refusal::into_response);
     let is_stream = dialogue::is_stream(&response);
-    let mut response = http.outgoing.response(response, is_stream).await;
+    let response = http.outgoing.response(response, is_stream).await;
+    let mut response = match is_stream {
+        true => response,
+        false => counted.whole(response).await.unwrap_or_else(Refusal::into_response),
+    };
     if let Some(id) = &id {
         response.headers_mut().insert(REQUEST_ID, id.clone());
     }

@@ -43,7 +43,12 @@ impl Refusal {
     pub const FULL: Refusal = Refusal {
         status: StatusCode::SERVICE_UNAVAILABLE,
         header: Some((RETRY_AFTER, Cow::Borrowed("1"))),
-        body: Cow::Borrowed(r#"{"error":"too many large requests at once"}"#),
+        body: Cow::Borrowed(r#"{"error":"too many large requests and answers at once"}"#),
+    };
+    pub const CROWDED: Refusal = Refusal {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        header: Some((RETRY_AFTER, Cow::Borrowed("1"))),
+        body: Cow::Borrowed(r#"{"error":"too many requests of this owner at once"}"#),
     };
     pub const NOT_JSON: Refusal = Self::fixed(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
