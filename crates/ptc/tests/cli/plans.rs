@@ -381,7 +381,7 @@ fn a_call_of_which_nobody_knows_ends_the_plan_each_time_until_somebody_says_what
             let lines: Vec<&str> = out.lines().collect();
             assert_eq!((code, err.as_str(), lines.len()), (1, "", 4), "{finding}: {out}");
             assert!(lines[0].ends_with(first) && lines[1].contains("outcome unknown"), "{finding}: {out}");
-            assert!(!lines[1].contains("failed:") && lines[2].ends_with("not made"), "{finding}: {out}");
+            assert!(!lines[1].contains("  failed: ") && lines[2].ends_with("not made"), "{finding}: {out}");
             assert!(
                 lines[3].contains("of call 2, so nothing after it is made")
                     && lines[3].contains("--happened`, or"),
