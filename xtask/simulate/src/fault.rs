@@ -113,9 +113,11 @@ impl Fault {
                 "lease = ?2 AND reply IS NULL AND lease_until <> 0",
                 "?2 = ?2",
             )],
-            Fault::RequestTakenWhileHeld => {
-                &[("SELECT digest, reply, lease, lease_until", "lease, lease_until", "lease, 0")]
-            }
+            Fault::RequestTakenWhileHeld => &[(
+                "SELECT scope, tool, digest, lease, lease_until",
+                "lease, lease_until",
+                "lease, 0 AS lease_until",
+            )],
             Fault::SessionTakenWhileHeld => {
                 &[("SELECT owner, closed, version, lease, lease_until", "lease, lease_until", "lease, 0")]
             }
