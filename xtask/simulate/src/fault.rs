@@ -119,7 +119,7 @@ impl Fault {
                 "lease, 0 AS lease_until",
             )],
             Fault::SessionTakenWhileHeld => {
-                &[("SELECT owner, closed, version, lease, lease_until", "lease, lease_until", "lease, 0")]
+                &[("SELECT s.id, s.owner, s.closed, s.version", "s.lease_until", "0 AS lease_until")]
             }
             Fault::ReleaseUnfenced => &[("UPDATE ptc_sessions SET lease_until = 0", "lease = ?2", "?2 = ?2")],
             Fault::DecisionForgotten => &[("SELECT t.owner, t.used", "t.decided", "NULL")],
