@@ -122,7 +122,7 @@ impl Fault {
                 &[("SELECT s.id, s.owner, s.closed, s.version", "s.lease_until", "0 AS lease_until")]
             }
             Fault::ReleaseUnfenced => &[("UPDATE ptc_sessions SET lease_until = 0", "lease = ?2", "?2 = ?2")],
-            Fault::DecisionForgotten => &[("SELECT t.owner, t.used", "t.decided", "NULL")],
+            Fault::DecisionForgotten => &[("SELECT t.id, t.owner, t.kind", "t.decided", "NULL AS decided")],
             Fault::TicketEndedByReplaced => &[("UPDATE ptc_tickets SET used = 1", "lease = ?2", "?2 = ?2")],
             Fault::CallsForgotten => {
                 &[("DELETE FROM ptc_requests WHERE scope = ?1 AND lease", CALLS, "1 = 1")]
