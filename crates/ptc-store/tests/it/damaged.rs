@@ -151,7 +151,8 @@ fn everywhere(name: &str, holds: fn(&Damaged)) {
     }
 }
 
-fn put(tickets: &Tickets, id: &str) {
+/// Keeps a ticket of Ann that waits.
+pub(crate) fn put(tickets: &Tickets, id: &str) {
     let about = json!([id]);
     let new = NewTicket {
         id,

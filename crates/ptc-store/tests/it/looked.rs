@@ -8,9 +8,10 @@ use ptc_store::check::{Readers, WrongSeal, rows};
 use ptc_store::effects::{Begun, Effects, NewEffect};
 use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::sessions::{NewSession, SessionQuota, Sessions};
-use ptc_store::tickets::{NewTicket, TicketQuota, Tickets};
+use ptc_store::tickets::Tickets;
 use serde_json::json;
 
+use crate::damaged::put;
 use crate::postgres::Server;
 use crate::support::Folder;
 
@@ -50,16 +51,7 @@ fn fill(store: &Arc<Store>) {
     let (requests, sessions) = (Requests::new(store.clone()), Sessions::new(store.clone()));
     let nothing = json!({});
     for id in ["a", "b", "c", "d", "e"] {
-        let new = NewTicket {
-            id,
-            owner: "ann",
-            kind: "eval",
-            session: None,
-            expires_ms: i64::MAX,
-            sealed: id.as_bytes(),
-            about: &nothing,
-        };
-        tickets.put(&new, TicketQuota { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
+        put(&tickets, id);
     }
     for scope in ["one", "two"] {
         let new = NewRequest { scope, tool: "eval", digest: b"d" };
